@@ -157,19 +157,12 @@ fuzz: setup ## Fuzz what reads bytes of others, a quarter of an hour (other: mak
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs and their site
-	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
-	@echo "mypy" && $(BIN)/mypy
-	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
-	@echo "floors" && $(BIN)/python tools/check_floors.py
-	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
-	@echo "circles of imports" && $(BIN)/python tools/check_circles.py
-	@echo "reasons" && $(BIN)/python tools/check_reasons.py
-	@echo "words" && $(BIN)/python tools/check_words.py
-	@echo "addresses" && $(BIN)/python tools/check_addresses.py
-	@echo "reference pages" && $(BIN)/python -m tools.write_reference --check
-	@echo "table of faults" && $(BIN)/python -m tests.faults.report --check
-	@$(MAKE) --no-print-directory site
+check: $(INSTALLED) ## Lint, format, types, import contracts, sizes, words, docs and their site (some: make check ARGS='ruff words')
+	@$(BIN)/python -m tools.check $(ARGS)
+
+.PHONY: fix
+fix: $(INSTALLED) ## Mend what tools can: lint, format, reference pages, limits that may sink
+	@$(BIN)/python -m tools.check --fix
 
 .PHONY: bench
 bench: setup ## Measure against the Java client and the official Python client (others: make bench-queries bench-growth)
@@ -193,7 +186,7 @@ docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
 
 .PHONY: site
 site: $(INSTALLED) ## Make the documentation's pages in build/site; a dead link or a page that the index lacks is an error
-	@echo "site" && $(BIN)/python -m sphinx -q -W --keep-going -d build/site-trees docs build/site
+	@$(BIN)/python -m tools.check site
 
 .PHONY: audit
 audit: $(INSTALLED) ## Ask the package index which packages of requirements.lock have known vulnerabilities

@@ -27,17 +27,21 @@ html_theme_options = {"top_of_page_buttons": []}
 nitpicky = True
 
 
-def add_tree(_: Any, page: str, text: list[str]) -> None:
-    """Give the first page the tree of all pages, from its own lists: a page that they do not name is an error."""
-    if page != "index":
-        return
+def add_trees(_: Any, page: str, text: list[str]) -> None:
+    """Give the first page the tree of all pages, and other pages that of their parts, from their own lists.
+
+    The parts of `reference/airflow` are the pages in the folder of that name. A page that no list names is an error.
+    """
+    folder = "" if page == "index" else f"{page.rpartition('/')[2]}/"
     trees: list[str] = []
     for line in text[0].splitlines():
-        if section := _SECTION.match(line):
-            trees += ["```", "", "```{toctree}", ":hidden:", f":caption: {section[1]}", ""]
-        elif entry := _ENTRY.match(line):
-            trees.append(entry[1])
-    text[0] += "\n".join(["", *trees[2:], "```", ""])
+        section, entry = _SECTION.match(line), _ENTRY.match(line)
+        if section and page == "index":
+            trees += ["", "```{toctree}", ":hidden:", f":caption: {section[1]}", "", "```"]
+        elif entry and entry[1].startswith(folder):
+            trees = trees or ["", "```{toctree}", ":hidden:", "", "```"]
+            trees.insert(-1, entry[1])
+    text[0] += "\n".join(["", *trees, ""])
 
 
 def draw(_: Any, __: str, text: list[str]) -> None:
@@ -52,7 +56,7 @@ def take_files(_: Any, __: str, text: list[str]) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx what this configuration does."""
-    app.connect("source-read", add_tree)
+    app.connect("source-read", add_trees)
     app.connect("source-read", take_files)
     app.connect("source-read", draw)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

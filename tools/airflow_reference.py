@@ -1,14 +1,15 @@
-"""The reference of Airflow's provider, from the docstrings of its operators, sensors, triggers, hook and decorators.
+"""The reference of Airflow's provider: a page for each module that the provider's info names, from the docstrings.
 
 A docstring that leaves out an argument, or differs from `template_fields` in what is templated, is an error.
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any
+
+from tools.docstrings import default_cell, description, entries, error_rows, sections, summary, type_cell
 
 from airflow_pravega.provider_info import get_provider_info
 
@@ -16,21 +17,7 @@ KINDS = {"operators": "Operators", "sensors": "Sensors", "triggers": "Triggers",
 # Where the errors of each are documented, the first that has them.
 WORK = ("execute", "poke", "run")
 PACKAGE = "airflow_pravega"
-SECTION = re.compile(r"^(Args|Returns|Raises|Yields):\n", re.MULTILINE)
-ENTRY = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
 TEMPLATED = " (templated)"
-
-
-def sections(documented: object) -> dict[str, str]:
-    """The parts of a docstring: what comes first under no name, then `Args` and others."""
-    first, *rest = SECTION.split(inspect.cleandoc(getattr(documented, "__doc__", None) or ""))
-    return {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}
-
-
-def entries(text: str) -> dict[str, str]:
-    """The entries of a section, each on one line."""
-    _, *rest = ENTRY.split(text)
-    return {name: " ".join(each.split()) for name, each in zip(rest[::2], rest[1::2], strict=True)}
 
 
 def own_bases(kind: type) -> list[type]:
@@ -49,15 +36,6 @@ def parameters(kind: type) -> dict[str, inspect.Parameter]:
     return found
 
 
-def shown_default(parameter: inspect.Parameter) -> str:
-    """A default as a table has it."""
-    if parameter.default is inspect.Parameter.empty:
-        return "needed"
-    text = repr(parameter.default).replace("|", "\\|")
-    # It depends on where the page is written.
-    return "Airflow's" if parameter.name == "deferrable" else f"`{text}`"
-
-
 def argument_rows(kind: type) -> Iterator[str]:
     """The arguments of a class.
 
@@ -68,7 +46,7 @@ def argument_rows(kind: type) -> Iterator[str]:
     for base in reversed(own_bases(kind)):
         documented |= entries(sections(base).get("Args", ""))
     templated = set(getattr(kind, "template_fields", ()))
-    yield from ("| argument | default | templated | meaning |", "|---|---|---|---|")
+    yield from ("| argument | type | default | templated | meaning |", "|---|---|---|---|---|")
     for name, parameter in parameters(kind).items():
         if name not in documented:
             raise ValueError(f"{kind.__module__}.{kind.__name__}: the docstring says nothing of {name!r}")
@@ -76,14 +54,10 @@ def argument_rows(kind: type) -> Iterator[str]:
         if (TEMPLATED in meaning) != (name in templated):
             raise ValueError(f"{kind.__name__}: the docstring and template_fields differ in whether {name!r} is one")
         meaning = meaning.replace(TEMPLATED, "").replace("|", "\\|")
-        yield f"| `{name}` | {shown_default(parameter)} | {'yes' if name in templated else ''} | {meaning} |"
-
-
-def error_rows(function: Callable[..., Any] | None) -> Iterator[str]:
-    """The errors that a function's docstring names."""
-    errors = entries(sections(function).get("Raises", ""))
-    if errors:
-        yield from ("", "| error | when |", "|---|---|", *(f"| `{name}` | {when} |" for name, when in errors.items()))
+        # The default of this one depends on where the page is written.
+        default = "Airflow's" if name == "deferrable" else default_cell(parameter)
+        in_templates = "yes" if name in templated else ""
+        yield f"| `{name}` | {type_cell(parameter.annotation)} | {default} | {in_templates} | {meaning} |"
 
 
 def work_of(kind: type) -> Callable[..., Any] | None:
@@ -92,38 +66,82 @@ def work_of(kind: type) -> Callable[..., Any] | None:
     return next((method for method in methods if "Raises" in sections(method)), None)
 
 
-def section(kind: type) -> Iterator[str]:
+def class_section(kind: type) -> Iterator[str]:
     """What one class is, takes, and raises."""
-    description = "\n\n".join(" ".join(each.split()) for each in sections(kind)[""].strip().split("\n\n"))
-    yield from ("", f"### {kind.__name__}", f"`{kind.__module__}`", "", description, "")
+    yield from ("", f"## {kind.__name__}", "", description(kind), "")
     if parameters(kind):
         yield from argument_rows(kind)
     yield from error_rows(work_of(kind))
 
 
-def hook_methods(kind: type) -> Iterator[str]:
-    """What a hook can be asked."""
+def method_rows(kind: type) -> Iterator[str]:
+    """The methods of a hook or a queue."""
     yield from ("", "| method | what it does |", "|---|---|")
     for name, method in vars(kind).items():
         if inspect.isfunction(method) and not name.startswith("_"):
-            yield f"| `{name}()` | {' '.join(sections(method)[''].split(chr(10) * 2)[0].split())} |"
+            yield f"| `{name}()` | {summary(method)} |"
+
+
+def decorator_section(name: str, path: str) -> Iterator[str]:
+    """What a decorator of TaskFlow takes, and raises."""
+    function = resolve_name(path)
+    yield from ("", f"## @task.{name}", "", description(function), "")
+    yield from ("| argument | meaning |", "|---|---|")
+    yield from (f"| `{word}` | {meaning} |" for word, meaning in entries(sections(function).get("Args", "")).items())
+    yield from error_rows(function)
+
+
+def classes(module: str) -> list[type]:
+    """The classes of a module that are for Airflow."""
+    members = vars(import_module(module)).values()
+    return [
+        each
+        for each in members
+        if inspect.isclass(each) and each.__module__ == module and each.__name__.startswith("Pravega")
+    ]
+
+
+def contents() -> dict[str, dict[str, tuple[list[str], list[str]]]]:
+    """By the kind, then by the module: the names in it, and the lines about them."""
+    known = get_provider_info()
+    found: dict[str, dict[str, tuple[list[str], list[str]]]] = {title: {} for title in KINDS.values()}
+    for key, title in KINDS.items():
+        for module in (name for each in known[key] for name in each["python-modules"]):
+            lines: list[str] = []
+            for kind in classes(module):
+                lines += [*class_section(kind), *(method_rows(kind) if key == "hooks" else ())]
+            if lines:
+                found[title][module] = ([kind.__name__ for kind in classes(module)], lines)
+    found["Decorators"] = {
+        each["class-name"].rpartition(".")[0]: (
+            [f"@task.{each['name']}"],
+            [*decorator_section(each["name"], each["class-name"])],
+        )
+        for each in known["task-decorators"]
+    }
+    found["Queues"] = {}
+    for path in known["queues"]:
+        kind = resolve_name(path)
+        found["Queues"][kind.__module__] = ([kind.__name__], [*class_section(kind), *method_rows(kind)])
+    return found
+
+
+def path_of(module: str) -> str:
+    """The page of a module: `operators/stream` for `airflow_pravega.operators.stream`."""
+    return module.removeprefix(f"{PACKAGE}.").replace(".", "/")
 
 
 def airflow() -> Iterator[str]:
-    """The classes that Airflow gets to know, each with its arguments, templated fields and errors."""
-    known = get_provider_info()
-    for key, title in KINDS.items():
-        yield from ("", f"## {title}") if key != "operators" else (f"## {title}",)
-        for module in (name for each in known[key] for name in each["python-modules"]):
-            for kind in vars(import_module(module)).values():
-                if inspect.isclass(kind) and kind.__module__ == module and kind.__name__.startswith("Pravega"):
-                    yield from section(kind)
-                    yield from hook_methods(kind) if key == "hooks" else ()
-    yield from ("", "## Decorators")
-    for each in known["task-decorators"]:
-        function = resolve_name(each["class-name"])
-        yield from ("", f"### @task.{each['name']}", f"`{each['class-name']}`", "")
-        documented = entries(sections(function).get("Args", ""))
-        yield from ("| argument | meaning |", "|---|---|")
-        yield from (f"| `{name}` | {meaning} |" for name, meaning in documented.items())
-        yield from error_rows(function)
+    """The list of the pages: each module with the names in it."""
+    for title, modules in contents().items():
+        yield from ("", f"## {title}", "")
+        for module, (names, _) in modules.items():
+            given = ", ".join(f"`{name}`" for name in names)
+            yield f"- [{path_of(module)}](airflow/{path_of(module)}.md): {given}"
+
+
+def airflow_pages() -> Iterator[tuple[str, list[str]]]:
+    """The pages: the path of each, and its lines."""
+    for modules in contents().values():
+        for module, (_, lines) in modules.items():
+            yield f"airflow/{path_of(module)}", [f"# {module}", "", description(import_module(module)), *lines]

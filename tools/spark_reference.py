@@ -56,7 +56,8 @@ def rows(options: list[str], known: dict[str, tuple[str, str]]) -> Iterator[str]
 def spark() -> Iterator[str]:
     """The options of the source and of the sink."""
     of_reads, of_writes = explained(READING), explained(WRITING)
-    yield from ("## The cluster, for all", "| option | default | meaning |", "|---|---|---|")
+    yield from ("## The stream and the cluster, for all", "| option | default | meaning |", "|---|---|---|")
+    yield "| `stream` |  | the stream: its name, or `scope/stream` |"
     for option, name in CONNECTION_OPTIONS.items():
         field = PravegaConfig.model_fields[name]
         default = "" if field.default is None or field.is_required() else f"`{field.default}`"

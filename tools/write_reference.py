@@ -1,34 +1,31 @@
-"""Write the tables of docs/reference that say what the code says; with --check, fail when one is stale.
+"""Write the parts of docs/reference that say what the code says; with --check, fail when one is stale.
 
-A page holds its prose itself, and its table between two markers.
+A page holds its prose itself, and its tables between two markers. Pages in the folders of `FOLDERS` are written whole,
+and a page there that nothing writes any more is removed.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
-from tools.airflow_reference import airflow
-from tools.client_reference import client
+from tools.airflow_reference import airflow, airflow_pages
+from tools.client_reference import client, client_pages
 from tools.command_reference import commands
+from tools.dagster_reference import dagster, dagster_pages
+from tools.docstrings import summary
 from tools.spark_reference import spark
 
-import dagster_pravega
 from aiopravega.config import PravegaConfig
 from aiopravega.credentials import ServerConfig
 from aiopravega.errors import PravegaError
 from aiopravega.schema import RegistryConfig, SchemaRegistry
-from dagster_pravega.components import cdc_component, component, scope_component
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
-
-
-def summary(documented: object) -> str:
-    """The first paragraph of a docstring, on one line."""
-    return " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
 
 
 def error_rows(error: type[PravegaError], depth: int = 0) -> Iterator[str]:
@@ -70,33 +67,6 @@ def registry() -> Iterator[str]:
             yield f"| `{name}({', '.join(given)})` | {summary(call)} |"
 
 
-def dagster() -> Iterator[str]:
-    """The public names of the library for Dagster."""
-    yield from ("| name | what it is |", "|---|---|")
-    for name in dagster_pravega.__all__:
-        member = getattr(dagster_pravega, name)
-        called = f"{name}({', '.join(inspect.signature(member).parameters)})" if inspect.isfunction(member) else name
-        yield f"| `{called}` | {summary(member)} |"
-    for resource in (
-        dagster_pravega.PravegaResource,
-        dagster_pravega.PravegaSparkIOManager,
-        dagster_pravega.PravegaArrowIOManager,
-    ):
-        yield from ("", f"## Fields of {resource.__name__}", "| field | default | meaning |", "|---|---|---|")
-        yield from fields(resource)
-    for model in (
-        component.PravegaStreamComponent,
-        component.StreamModel,
-        component.LagCheckModel,
-        component.CutSensorModel,
-        scope_component.PravegaScopeComponent,
-        cdc_component.PravegaCdcComponent,
-        cdc_component.CdcTableModel,
-    ):
-        yield from ("", f"## Attributes of {model.__name__}", summary(model), "")
-        yield from ("| attribute | default | meaning |", "|---|---|---|", *fields(model))
-
-
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "errors.md": errors,
     "configuration.md": configuration,
@@ -109,26 +79,46 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
-def main(*arguments: str) -> int:
-    """Bring every table up to date, or with --check name those that are not."""
-    stale = []
+FOLDERS: dict[str, Callable[[], Iterator[tuple[str, list[str]]]]] = {
+    "airflow": airflow_pages,
+    "client": client_pages,
+    "dagster": dagster_pages,
+}
+
+
+def fresh_texts() -> dict[Path, str]:
+    """Each page as the code has it now."""
+    texts = {}
     for name, rows in TABLES.items():
         page = REFERENCE / name
-        text = page.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        after = rest.partition(END)[2]
-        fresh = before + BEGIN + "\n".join(rows()) + "\n" + END + after
-        if fresh == text:
-            continue
-        stale.append(name)
-        if "--check" not in arguments:
-            page.write_text(fresh, encoding="utf-8")
+        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+        texts[page] = before + BEGIN + "\n".join(rows()) + "\n" + END + rest.partition(END)[2]
+    for path, lines in chain.from_iterable(pages() for pages in FOLDERS.values()):
+        title, *others = lines
+        texts[REFERENCE / f"{path}.md"] = "\n".join([title, BEGIN, *others]).replace("\n\n\n", "\n\n").rstrip() + "\n"
+    return texts
+
+
+def text_of(page: Path) -> str:
+    """The text of a page; empty if there is no such page."""
+    return page.read_text(encoding="utf-8") if page.exists() else ""
+
+
+def main(*arguments: str) -> int:
+    """Bring every page up to date, or with --check name those that are not."""
+    fresh = fresh_texts()
+    gone = [page for folder in FOLDERS for page in (REFERENCE / folder).rglob("*.md") if page not in fresh]
+    stale = [page for page, text in fresh.items() if text_of(page) != text]
+    names = ", ".join(str(page.relative_to(REFERENCE)) for page in [*stale, *gone])
     if "--check" in arguments:
-        print(
-            f"stale in docs/reference: {', '.join(stale)}; run make docs" if stale else "docs/reference is up to date"
-        )
-        return 1 if stale else 0
-    print(f"written in docs/reference: {', '.join(stale) or 'nothing, all was up to date'}")
+        print(f"stale in docs/reference: {names}; run make fix" if names else "docs/reference is up to date")
+        return 1 if names else 0
+    for page in stale:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(fresh[page], encoding="utf-8")
+    for page in gone:
+        page.unlink()
+    print(f"written in docs/reference: {names or 'nothing, all was up to date'}")
     return 0
 
 

@@ -40,8 +40,8 @@ def _cpu_seconds() -> float:
 
 def _write_events(client: PravegaClient, stream: StreamName, load: Load) -> None:
     payload = bytes(load.size)
-    # The two-text form: releases of before know no other.
-    with client.writer(stream.scope, stream.stream) as writer:  # type: ignore[call-arg]
+    # The two-text form: earlier releases have it only.
+    with client.writer(stream.scope, stream.stream) as writer:  # type: ignore[call-arg]  # types show the other form
         for number in range(load.events):
             writer.write(payload, f"key-{number % _KEYS}")
 

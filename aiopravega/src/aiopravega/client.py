@@ -188,35 +188,6 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         parsed = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
         return await fetch_event(self.controller, self.store, parsed)
 
-    # --- subscribers: see aiopravega.groups.subscribers -----------------------------------------------------
-
-    @takes_stream
-    async def subscribe(
-        self, stream: StreamName | str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
-    ) -> None:
-        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat."""
-        await self._subscribers.subscribe(StreamName.of(stream), name, cut, between_events=between_events)
-
-    @takes_stream
-    async def report(
-        self, stream: StreamName | str, name: str, cut: StreamCut, *, between_events: bool = False
-    ) -> None:
-        """Report that a subscriber needs nothing before `cut` any more, so that retention may remove it.
-
-        `between_events`: the cut is known to lie between events, so that the stream need not be read to check it.
-        """
-        await self._subscribers.report(StreamName.of(stream), name, cut, between_events=between_events)
-
-    @takes_stream
-    async def subscribers(self, stream: StreamName | str) -> list[str]:
-        """The names of a stream's subscribers."""
-        return await self._subscribers.names(StreamName.of(stream))
-
-    @takes_stream
-    async def unsubscribe(self, stream: StreamName | str, name: str) -> bool:
-        """End a subscription; returns False if there was none."""
-        return await self._subscribers.unsubscribe(StreamName.of(stream), name)
-
     # --- writes ---------------------------------------------------------------------------------------------
 
     @takes_stream

@@ -1,7 +1,7 @@
-"""How to reach a Pravega cluster, and as whom: one immutable value for clients, Spark options and connections.
+"""Address of a Pravega cluster and credentials: one immutable value for clients, Spark options and connections.
 
-Whatever is not given is taken from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_SCOPE`, …), the way
-Pravega's own connectors do. This module opens no connection.
+Values that are not given come from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_SCOPE`, …), as in Pravega's own
+connectors. This module opens no connection.
 """
 
 import os
@@ -94,7 +94,7 @@ class PravegaConfig(ServerConfig):
 
     @property
     def tls(self) -> bool:
-        """Whether every connection is encrypted."""
+        """True if every connection is encrypted."""
         return _SCHEMES[urlsplit(self.controller_uri).scheme]
 
     @property

@@ -1,4 +1,4 @@
-"""What the configurations of Pravega and of the Schema Registry share: credentials and trusted certificates."""
+"""Credentials and trusted certificates, for the configurations of Pravega and of the Schema Registry."""
 
 import base64
 import ssl
@@ -61,7 +61,7 @@ class ServerConfig(BaseModel):
     @property
     @abstractmethod
     def tls(self) -> bool:
-        """Whether connections are encrypted."""
+        """True if connections are encrypted."""
 
     def authorization(self) -> str | None:
         """The value of an `Authorization` header, Bearer or Basic; None without credentials.
@@ -76,7 +76,7 @@ class ServerConfig(BaseModel):
         return f"Basic {base64.b64encode(pair.encode()).decode()}"
 
     def ssl_context(self) -> ssl.SSLContext | None:
-        """TLS settings that trust the authorities of `ca_file`, by default those of the system; None without TLS.
+        """TLS settings that trust the authorities of `ca_file`, by default the system's; None without TLS.
 
         Raises:
             TlsError: the CA file is not a PEM file of certificates.

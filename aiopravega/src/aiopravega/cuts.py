@@ -85,7 +85,7 @@ class StreamCut:
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether this stands for the head or the tail, whatever they are."""
+        """True if this stands for the head or the tail, at any time."""
         return self.stream is None
 
     @classmethod

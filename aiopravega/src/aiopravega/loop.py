@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own, for callers that block.
+"""One event loop in its own thread, for callers that block.
 
 All blocking clients of a process share it. A process that was forked (a Spark worker, an Airflow task) gets a
 new one, because threads do not survive a fork.
@@ -73,18 +73,18 @@ class LoopThread:
             raise
 
     def call_soon(self, callback: Callable[[], object]) -> None:
-        """Have the loop's thread call something, without waiting for it."""
+        """Have the loop's thread call something; this does not wait."""
         self._loop.call_soon_threadsafe(callback)
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> None:
-        """Have the loop's thread call something in `delay` seconds, without waiting for it."""
+        """Have the loop's thread call something in `delay` seconds; this does not wait."""
         self._loop.call_soon_threadsafe(self._loop.call_later, delay, callback)
 
     def iterate(self, items: AsyncIterator[T]) -> Generator[T, None, None]:
         """Give the items of an asynchronous iterator to this thread, all that are ready at a time."""
         crossing = _Crossing(items)
         try:
-            while items_ready := self.run(crossing.take()):
+            while items_ready := self.run(crossing.next_items()):
                 yield from items_ready
         finally:
             self.run(crossing.close())
@@ -100,7 +100,7 @@ class _Crossing(Generic[T]):
         self._ended = False
         self._filled, self._emptied = asyncio.Event(), asyncio.Event()
 
-    async def take(self) -> list[T]:
+    async def next_items(self) -> list[T]:
         """All items that wait, at least one; an empty list at the end."""
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch())

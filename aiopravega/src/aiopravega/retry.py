@@ -1,4 +1,4 @@
-"""When to try again, and for how long. Each error says itself whether it can pass (`retryable`)."""
+"""Retries: the times of further tries, and their end. Each error says itself whether it can pass (`retryable`)."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from aiopravega.errors import PravegaError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-# At which level the first failure of an operation is reported.
+# The level at which the first failure of an operation is logged.
 _first_failure: Final = ContextVar("first failure", default=logging.INFO)
 
 

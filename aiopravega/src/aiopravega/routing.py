@@ -48,7 +48,7 @@ def table_key_position(key: bytes) -> float:
 
 
 class KeyRangeLike(Protocol):
-    """What a segment map needs to know of a segment: the half-open part of [0, 1) that it owns."""
+    """A segment as a segment map needs it: with the half-open part of [0, 1) that it owns."""
 
     @property
     def segment(self) -> SegmentId:
@@ -56,15 +56,15 @@ class KeyRangeLike(Protocol):
 
     @property
     def low(self) -> float:
-        """Where its part begins, included."""
+        """The beginning of its part, included."""
 
     @property
     def high(self) -> float:
-        """Where its part ends, excluded."""
+        """The end of its part, excluded."""
 
 
 class SegmentMap:
-    """Which segment of one epoch owns which part of the key space.
+    """The segments of one epoch by the parts of the key space that they own.
 
     Raises:
         ProtocolError: the ranges do not cover [0, 1) without gap or overlap.

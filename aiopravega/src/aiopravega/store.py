@@ -48,7 +48,7 @@ class _Token:
 
 
 def _renewal_time(token: str, now: float) -> float:
-    """When (in `time.time`) a JWT should be replaced."""
+    """The time (of `time.time`) at which a JWT should be replaced."""
     expiry = now + _TOKEN_LIFETIME
     try:
         payload = token.split(".")[1]
@@ -161,9 +161,9 @@ class SegmentStore:
         return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
 
     async def changed_at(self, segment: SegmentId, name: str) -> datetime:
-        """When the segment with the wire name `name`, in the same store as `segment`, was made or last changed.
+        """The time at which the segment with the wire name `name`, in the same store as `segment`, was made or changed.
 
-        The time is that of the segment store's clock. The store updates it only from time to time.
+        It is the last change, by the segment store's clock. The store updates it only from time to time.
 
         Raises:
             SegmentNotFoundError: it does not exist.
@@ -183,7 +183,7 @@ class SegmentStore:
         return reply
 
     async def made_at(self, segment: SegmentId) -> datetime | None:
-        """When a segment was made, by the clock of its segment store; None: the store has not kept it.
+        """The time at which a segment was made, by the clock of its segment store; None: the store has not kept it.
 
         Raises:
             SegmentNotFoundError: it does not exist, or was truncated as a whole.

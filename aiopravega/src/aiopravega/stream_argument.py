@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes_stream(method: F) -> F:
-    """Let a method whose first parameter is `stream` also take the texts of a scope and of a stream in its place."""
+    """Let a method whose first parameter is `stream` take two texts instead: a scope and the name of a stream."""
     call: Callable[..., Any]
     if inspect.iscoroutinefunction(method):
 

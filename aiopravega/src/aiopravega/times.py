@@ -31,7 +31,7 @@ class TimeUnit(IntEnum):
         """Read `ns`, `us`, `ms` or `s`.
 
         Raises:
-            ConfigurationError: it is none of them.
+            ConfigurationError: the text is not a unit.
         """
         try:
             return cls[text.upper()]

@@ -21,17 +21,16 @@ from dagster_pravega.checks.row_count import build_row_count_check
 from dagster_pravega.components.cdc_component import PravegaCdcComponent
 from dagster_pravega.components.component import PravegaStreamComponent
 from dagster_pravega.components.scope_component import PravegaScopeComponent
-from dagster_pravega.io.arrow_io import PravegaArrowIOManager
+from dagster_pravega.io.arrow_io import PravegaArrowIOManager, StreamBatches
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
+from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.io.remote_range import HandedRange
-from dagster_pravega.io.stream_batches import StreamBatches
-from dagster_pravega.io.stream_read import StreamRead
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
-from dagster_pravega.ops.pipes import HandedWork, hand_over
+from dagster_pravega.ops.pipes import RemoteRun, hand_over
 from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
@@ -42,7 +41,6 @@ from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
 
 __all__ = [
     "HandedRange",
-    "HandedWork",
     "LandingDatabase",
     "PravegaArrowIOManager",
     "PravegaCdcComponent",
@@ -51,6 +49,7 @@ __all__ = [
     "PravegaSparkIOManager",
     "PravegaStreamComponent",
     "RangeConfig",
+    "RemoteRun",
     "SchemaRegistryResource",
     "StreamBatches",
     "StreamCutPartitions",

@@ -1,6 +1,6 @@
-"""Maintenance of a commit ledger, as schedulers run it: finish what drivers that died left, remove old records.
+"""Maintenance of a commit ledger, as schedulers run it: finish the writes of dead drivers, and remove old records.
 
-It reads the whole ledger. Doing it twice, or twice at the same time, does no harm.
+It reads the whole ledger. It may run twice, also at the same time.
 """
 
 import logging
@@ -31,11 +31,11 @@ _NEEDS_A_PERSON: Final = frozenset({Standing.PARTIAL, Standing.FORGOTTEN})
 
 @dataclass(frozen=True, slots=True)
 class LedgerReport:
-    """What maintenance found and did; each write is named with its stream.
+    """The findings and actions of maintenance; each write is named with its stream.
 
-    `finished` were finished now. `lost` have nothing in their streams: they are written when they are started again.
-    `half_visible` are in their streams in part, or perhaps; each with what to do. `failed` could not be finished now,
-    each with the reason. `expired` is the number of records that were removed.
+    `finished`: writes that were finished now. `lost`: writes without events in their streams, which their next runs
+    make. `half_visible`: writes that are in their streams in part, or perhaps, each with advice. `failed`: writes that
+    could not be finished now, each with the reason. `expired`: the number of records that were removed.
     """
 
     ledger: str
@@ -50,7 +50,7 @@ class LedgerReport:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def check(self) -> None:
-        """Say so if anything is left that should not be.
+        """Raise an error if a write is left unfinished.
 
         Raises:
             PravegaTimeoutError: a write could not be finished now; the next try may succeed.
@@ -63,32 +63,34 @@ class LedgerReport:
 
 
 def named_ledger(ledger: str | None, config: PravegaConfig) -> tuple[str, str]:
-    """Scope and table of a ledger that is named `scope/table`, or `scope`: the default table there.
+    """Scope and table of a ledger that is named `scope/table`, or `scope` for its default table.
 
-    None is the default table in the configuration's scope.
+    None: the default table in the configuration's scope.
 
     Raises:
-        ConfigurationError: it is not of this form, or there is no default scope.
+        ConfigurationError: the name does not have this form, or there is no default scope.
     """
     text = ledger or config.scope
     if not text:
-        raise ConfigurationError("which commit ledger? Name it: scope/table, or its scope alone")
+        raise ConfigurationError(
+            "no commit ledger given: name it as scope/table, or by its scope alone, or set PRAVEGA_SCOPE"
+        )
     return ledger_name(text, text) if "/" in text else ledger_name(None, text)
 
 
 async def maintain_ledger(client: PravegaClient, scope: str, table: str, *, expire: bool = False) -> LedgerReport:
-    """Finish all writes of a ledger that are decided and not done; with `expire`, remove what may be forgotten.
+    """Finish all writes of a ledger that are decided and not done; with `expire`, remove records that may be forgotten.
 
     A failure with one write does not keep the others from being finished: the report names it (`LedgerReport.check`).
 
     Args:
         client: a connected client.
-        scope: of the ledger's table.
+        scope: the scope of the ledger's table.
         table: the ledger's table.
-        expire: whether to remove the records of writes that need not be remembered any more.
+        expire: True to remove the records of writes that need not be remembered any more.
 
     Raises:
-        TableNotFoundError: there is no such ledger.
+        TableNotFoundError: the ledger does not exist.
         LedgerError: a record is not one that this release reads.
         PravegaError: the cluster cannot be reached.
     """
@@ -113,7 +115,7 @@ async def maintain_ledger(client: PravegaClient, scope: str, table: str, *, expi
 
 
 async def _finish(client: PravegaClient, ledger: CommitLedger, stored: StoredCommit) -> tuple[str, str]:
-    """How a write stands after it was finished as far as possible, and a text about it."""
+    """The standing of a write after it was finished as far as possible, and a text about it."""
     name = stored.record.name
     try:
         found = await finish_stored(client.controller, ledger.protocol().finish, stored)

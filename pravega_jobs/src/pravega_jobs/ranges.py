@@ -1,4 +1,4 @@
-"""The range that a job reads: fixed, checked against the stream and measured before anything expensive is started."""
+"""Ranges that jobs read: fixed, checked against the stream and measured before anything expensive is started."""
 
 from dataclasses import dataclass
 
@@ -25,10 +25,10 @@ class FixedRange:
 async def fix_range(
     client: PravegaClient, stream: StreamName, start: Position = UNBOUNDED, end: Position = UNBOUNDED
 ) -> FixedRange:
-    """The range between two positions; by default all of the stream as it is now.
+    """The range between two positions; by default the whole stream as it is now.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         StreamTruncatedError: retention or a truncation removed a part of the range.
         InvalidRangeError: the end lies before the start, or beyond the tail.
         InvalidStreamCutError: a cut is of another stream, or does not fit the stream's segments.

@@ -1,7 +1,7 @@
-"""Which errors end a job, and after which a new try of the whole job can succeed.
+"""Errors of jobs: a new try of the whole job can succeed after some of them; the others end it.
 
-Schedulers meet errors as text: in the events of triggers, and inside Java exceptions of Spark, which hands on the
-tracebacks of Python data sources. Here they become errors of the tree again.
+Schedulers get errors as text: in the events of triggers, and inside Java exceptions of Spark, which hands on the
+tracebacks of Python data sources. Here they become errors of the package again.
 """
 
 import re
@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 def error_named(name: str, message: str) -> PravegaError:
-    """An error by its class's name; of the root class, with the name in the message, if there is no such class."""
+    """An error by its class's name; if there is no such class, a `PravegaError` with the name in the message."""
     kind = getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, PravegaError):
         return kind(message)
@@ -43,10 +43,10 @@ def error_in(error: BaseException) -> PravegaError | None:
 
 
 def new_try_can_help(error: PravegaError) -> bool:
-    """Whether a new try of the whole job can succeed without any change.
+    """True if a new try of the whole job can succeed without any change.
 
-    An error says with `retryable` whether the same call can succeed later. A job is more than one call: a new try
-    starts again, so it can also succeed after a lost race or a lost lease.
+    `retryable` is True if the same call can succeed later. A job is more than one call: a new try starts again, so it
+    can also succeed after a lost race or a lost lease.
     """
     return error.retryable or isinstance(error, _PASS_WITH_A_NEW_TRY)
 
@@ -61,7 +61,7 @@ def permanent_errors_as(permanent: Callable[[PravegaError, str], Exception]) -> 
 
     Raises:
         Exception: `permanent`, instead of a PravegaError that no new try can help.
-        PravegaError: one that can pass.
+        PravegaError: an error after which a new try can succeed.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""Writes that a job does exactly once: the commit ledger says what was done before Spark is started, and after.
+"""Writes that a job does exactly once: it asks the commit ledger before Spark is started, and after.
 
-How the rows get into the stream is the caller's business.
+The caller writes the rows into the stream.
 """
 
 import time
@@ -17,7 +17,7 @@ from pravega_jobs.spark.options import REBUILD_OPTION
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a stream holds of a write, whether this try has written it, and how many seconds the try took."""
+    """The record of a write, True if this try has written it, and the seconds that the try took."""
 
     record: CommitRecord
     by_this_try: bool
@@ -27,14 +27,14 @@ class Written:
 async def finished_write(
     client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None, generation: int = 1
 ) -> CommitRecord | None:
-    """The record of a write that is done, or None; a write that any driver decided and left is finished here.
+    """The record of a write that is done, or None. Writes that a driver decided and left are finished first.
 
     Args:
         client: a connected client.
-        stream: that is written to.
+        stream: the stream of the write.
         write_id: the name of the write.
-        ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
-        generation: of the write.
+        ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope.
+        generation: the generation of the write.
 
     Raises:
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
@@ -55,7 +55,7 @@ def parse_generation(value: int | str) -> int:
     """The generation of a write that a job names by `rebuild`, as a number or as its text.
 
     Raises:
-        ConfigurationError: it is not a whole number of at least 1.
+        ConfigurationError: the value is not a whole number of at least 1.
     """
     text = str(value).strip()
     if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
@@ -65,7 +65,7 @@ def parse_generation(value: int | str) -> int:
     return int(text)
 
 
-def write_once(
+def write_unless_done(
     stream: StreamName,
     write_id: str,
     find: Callable[[], CommitRecord | None],
@@ -73,22 +73,23 @@ def write_once(
     *,
     retried: bool,
 ) -> Written:
-    """Write, and if it is done already, have the rows compared with those that were written.
+    """Write; if the write is done already, have its rows compared with the rows that were written.
 
     Only a further try of the same run accepts a finished write without comparing rows: the earlier try may have died
     after its write, and both are the same work. A run that was cleared or is executed again compares: its code or its
     source may have changed.
 
     Args:
-        stream: that is written to.
+        stream: the stream of the write.
         write_id: the name of the write.
         find: the record of the write if it is done, such as `finished_write` gives it.
-        write: writes, or compares with what is done, as Spark's data source does by default; called at most once.
-        retried: whether this is a further try of the same run, after one that failed.
+        write: writes, or compares with rows that are written, as Spark's data source does by default; called at most
+            once.
+        retried: True if this is a further try of the same run, after a failed one.
 
     Raises:
         LedgerError: `write` has returned, and there is no record of it.
-        WriteIdReusedError: it is done already with other rows.
+        WriteIdReusedError: the write is done already, with other rows.
     """
     began = time.monotonic()
     before = find()

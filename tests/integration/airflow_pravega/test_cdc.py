@@ -1,4 +1,7 @@
-"""Changes of a database on a real stream, merged into tables by real runs of Airflow: once, and in order."""
+"""Changes of a database on a real stream, merged by real runs of Airflow: arguments arrive, results are shown.
+
+All that merges do to tables is tested with Spark alone, in `pyspark_pravega/test_merge_into`.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -61,14 +64,34 @@ def test_intervals_are_merged_once_and_the_ledger_knows_it(run, client, scope, s
     assert record.state is IntervalState.DONE
 
 
+def test_the_rules_arrive_and_the_result_says_what_they_did(run, scope, stream, write, tmp_path):
+    folder, columns = f"{tmp_path}/table", "id int, note string, n int"
+    rules = {"deletes": "soft", "ghosts": "remove", "new_columns": "add", "unsent": "null"}
+    write(*(made("r", 10, snapshot="true", id=id_, note="a")[0] for id_ in (1, 2)))
+    assert run(merging(scope, stream, folder, **rules), FIRST).result("merge")["ghosts"] == 0
+    write(
+        made("r", 20, at=2, snapshot="last", id=1, note="a", n=1)[0],
+        made("u", 30, at=3, id=3, note="__debezium_unavailable_value", n=3)[0],
+    )
+    found = run(merging(scope, stream, folder, columns, **rules), SECOND).result("merge")
+    assert [found[name] for name in ("action", "changes", "ghosts", "new_columns")] == ["merge", 2, 1, ["n"]]
+    rows = DeltaTable(folder).to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["note"], row["n"], row["_deleted"]) for row in rows) == [
+        (1, "a", 1, False),
+        (2, "a", None, True),
+        (3, None, 3, False),
+    ]
+
+
 def test_a_table_that_is_merged_otherwise_fails_the_task_for_good(run, scope, stream, write, tmp_path, capfd):
     folder = f"{tmp_path}/table"
     write(change("c", 1, id=1, note="a"))
     assert run(merging(scope, stream, folder), FIRST).result("merge")["inserted"] == 1
     write(change("c", 2, id=2, note="b"))
-    done = run(merging(scope, stream, folder, deletes="soft"), SECOND)
+    done = run(merging(scope, stream, folder, history="scd2"), SECOND)
     assert (done.state("merge"), done.tries("merge")) == ("failed", 1)
-    assert "is merged with key id, hard deletes" in "".join(capfd.readouterr())
+    said = "".join(capfd.readouterr())
+    assert "is merged with key id, hard deletes, history none, and this merge has key id, hard deletes" in said
 
 
 def test_the_example_merges_orders(run, stream, write, tmp_path, monkeypatch):
@@ -81,33 +104,6 @@ def test_the_example_merges_orders(run, stream, write, tmp_path, monkeypatch):
     assert run(example, SECOND, params).result("merge")["updated"] == 1
     [row] = DeltaTable(f"{tmp_path}/orders").to_pyarrow_table().to_pylist()
     assert (row["customer"], str(row["price"]), row["placed"].year) == (8, "13.50", 2026)
-
-
-def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(run, scope, stream, write, tmp_path):
-    folder = f"{tmp_path}/table"
-    job = partial(run, merging(scope, stream, folder, ghosts="remove"))
-    write(*(made("r", 10, snapshot="true", id=id_, note="a")[0] for id_ in (1, 2)))
-    assert job(FIRST).result("merge")["ghosts"] == 0
-    write(made("r", 20, at=2, snapshot="last", id=1, note="a")[0])
-    assert job(SECOND).result("merge")["ghosts"] == 1
-    assert DeltaTable(folder).to_pyarrow_table()["id"].to_pylist() == [1]
-
-
-def test_every_version_of_a_row_is_kept(run, scope, stream, write, tmp_path):
-    folder = f"{tmp_path}/table"
-    job = partial(run, merging(scope, stream, folder, history="scd2"))
-    write(change("c", 1, id=1, note="a"), change("u", 2, id=1, note="b"))
-    first = job(FIRST).result("merge")
-    assert [first[name] for name in ("changes", "inserted", "updated")] == [2, 1, 1]
-    write(change("d", 3, id=1, note=None), change("c", 4, id=2, note="c"), change("r", 5, id=2, note="c"))
-    second = job(SECOND).result("merge")
-    assert [second[name] for name in ("inserted", "deleted", "same")] == [1, 1, 1]
-    rows = DeltaTable(folder).to_pyarrow_table().to_pylist()
-    assert sorted((row["id"], row["note"], row["_current"]) for row in rows) == [
-        (1, "a", False),
-        (1, "b", False),
-        (2, "c", True),
-    ]
 
 
 def test_changes_in_avro_are_merged_with_the_columns_of_the_registry(

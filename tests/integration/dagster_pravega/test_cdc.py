@@ -1,4 +1,7 @@
-"""Tables that are kept by Debezium's changes, by a real Spark: each interval once, whatever is repeated."""
+"""Tables that are kept by Debezium's changes, by a real Spark: arguments arrive, and materializations show the results.
+
+All that merges do to tables is tested with Spark alone, in `pyspark_pravega/test_merge_into`.
+"""
 
 import json
 from pathlib import Path
@@ -100,20 +103,31 @@ def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, cli
     again = run(spec, asset, partition_key="monday")
     assert (again["pravega/merge"], again["pravega/changes"], again["pravega/inserted"]) == ("nothing", 1, 0)
     assert "dagster/row_count" not in again  # deleted rows would be among them
-    assert "cannot be taken out" in run(spec, asset, partition_key="monday", tags={"pravega/rebuild": "2"})
+    assert "cannot be removed" in run(spec, asset, partition_key="monday", tags={"pravega/rebuild": "2"})
     assert len(rows_of(table)) == 1
     assert ledger.find(Interval("merger", stream, "monday")).is_done
 
 
-def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(run, stream, write, tmp_path):
+def test_the_rules_arrive_and_the_materialization_says_what_they_did(run, stream, write, tmp_path):
     table = f"delta:{tmp_path}/table"
     spec = pravega_stream_spec(str(stream))
-    asset = merging(spec, table, since="last", ghosts="remove")
+    rules = {"deletes": "soft", "ghosts": "remove", "new_columns": "add", "unsent": "null"}
     write(*(change("r", 10, snapshot="true", id=id_, note="a") for id_ in (1, 2)))
-    assert run(spec, asset)["pravega/ghosts"] == 0
-    write(change("r", 20, at=2, snapshot="last", id=1, note="a"))
-    assert run(spec, asset)["pravega/ghosts"] == 1
-    assert [row["id"] for row in rows_of(table)] == [1]
+    assert run(spec, merging(spec, table, since="last", **rules))["pravega/ghosts"] == 0
+    write(
+        change("r", 20, at=2, snapshot="last", id=1, note="a", n=1),
+        change("u", 30, at=3, id=3, note="__debezium_unavailable_value", n=3),
+    )
+    found = run(spec, merging(spec, table, "id int, note string, n int", since="last", **rules))
+    assert [found[f"pravega/{name}"] for name in ("changes", "ghosts", "new_columns")] == [2, 1, ["n"]]
+    assert sorted((row["id"], row["note"], row["n"], row["_deleted"]) for row in rows_of(table)) == [
+        (1, "a", 1, False),
+        (2, "a", None, True),
+        (3, None, 3, False),
+    ]
+    write(change("c", 40, at=4, id=4, note="b"))
+    said = run(spec, merging(spec, table, since="last", history="scd2"))
+    assert "is merged with key id, soft deletes, history none, and this merge has key id, hard deletes" in said
 
 
 def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
@@ -145,24 +159,8 @@ def test_the_example_keeps_a_table(stream, write, instance, pravega_config, tmp_
     assert json.dumps(str(row["placed"])).startswith('"2026-01-01')
 
 
-def test_every_version_of_a_row_is_kept(run, stream, write, table):
-    spec = pravega_stream_spec(str(stream))
-    asset = merging(spec, table, since="last", history="scd2")
-    write(change("c", 1, id=1, note="a"), change("u", 2, id=1, note="b"))
-    first = run(spec, asset)
-    assert [first[f"pravega/{name}"] for name in ("changes", "inserted", "updated")] == [2, 1, 1]
-    assert "dagster/row_count" not in first
-    write(change("d", 3, id=1, note=None), change("r", 4, id=2, note="c"))
-    second = run(spec, asset)
-    assert [second[f"pravega/{name}"] for name in ("inserted", "deleted", "same")] == [1, 1, 0]
-    assert sorted((row["id"], row["note"], row["_current"]) for row in rows_of(table)) == [
-        (1, "a", False),
-        (1, "b", False),
-        (2, "c", True),
-    ]
-
-
-def test_changes_in_avro_are_merged_with_the_columns_of_the_registry(run, stream, write, pravega_emulator, table):
+def test_changes_in_avro_are_merged_with_the_columns_of_the_registry(run, stream, write, pravega_emulator, tmp_path):
+    table = f"delta:{tmp_path}/table"
     spec, uri = pravega_stream_spec(str(stream)), pravega_emulator.schema_registry_uri
     write(*in_avro(uri, stream, [one for one in texts("schema", "full_ident") if one[0]]))
     options = {"decode": "debezium-avro", "schema_registry_uri": uri}

@@ -13,7 +13,8 @@ from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import PravegaResource, build_cdc_drift_check, build_cdc_ghost_check, pravega_stream_spec
 from pravega_jobs.landing import DeltaFolder
-from pravega_jobs.merging import merge_into
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.merging import MergeRules, merge_changes
 
 COLUMNS = "id int, n bigint, _change_type string, _sequence binary, _source_ts timestamp"
 
@@ -57,7 +58,8 @@ def merged(spark, pravega_config, stream, client, table):
         options = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
         options |= {"decode": "debezium-json", "key": "id", "end_stream_cut": tail.to_text()}
         frame = spark.read.format("pravega").schema(COLUMNS).options(**options).load()
-        merge_into(frame, table, StreamCutRange(head, tail), key=["id"], consumer="c", interval="all", **rules)
+        landing = landing_of(StreamCutRange(head, tail), "c", "all")
+        merge_changes(frame, table, landing, MergeRules.of("id", **rules))
         return table
 
     return merged

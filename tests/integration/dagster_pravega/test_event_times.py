@@ -211,7 +211,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     # The first mark declares the last day of 2012 complete, but not the day before.
     assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
     nothing = check(first.cursor)
-    assert "not complete up to the end of another partition" in str(nothing.skip_message)
+    assert "not complete up to the end of the next partition" in str(nothing.skip_message)
     client.note_time(timed, "writer", at(5))
     next(mark for mark in client.watermarks(timed, follow=True) if mark.lower == at(5))
     assert [request.partition_key for request in check(first.cursor).run_requests] == [key(4)]

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
-from dagster_pravega.partitions.input_range import InputRange, Piece
+from dagster_pravega.partitions.input_range import InputPiece, InputRange
 from pravega_jobs.spark.frames import load_counted
 
 READ = "flights"
@@ -58,7 +58,7 @@ def read_of(spark, pravega_config) -> Callable[[StreamName], StreamRead]:
         whole = pravega.fix_range(str(stream))
         pravega.close()
         frame, count = load_counted(spark, pravega_config, stream, whole.cuts, {}, whole.size)
-        return StreamRead(InputRange(stream, (Piece(whole.cuts, whole.parts),)), count, frame)
+        return StreamRead(InputRange(stream, (InputPiece(whole.cuts, whole.parts),)), count, frame)
 
     return read_of
 

@@ -7,7 +7,7 @@ from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, key
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
 from dagster_pravega import StreamCutPartitions, StreamRead, pravega_stream_spec
-from dagster_pravega.partitions.input_range import Piece
+from dagster_pravega.partitions.input_range import InputPiece
 
 SINGLE_RUN = dg.BackfillPolicy.single_run()
 
@@ -43,7 +43,7 @@ def run(manager, instance, metadata_of):
 def test_days_that_follow_each_other_are_one_range(timed, client, run):
     spec = pravega_stream_spec(str(timed), options=OPTIONS)
     found: list[int] = []
-    pieces: list[Piece] = []
+    pieces: list[InputPiece] = []
 
     @dg.asset(
         partitions_def=DAYS,

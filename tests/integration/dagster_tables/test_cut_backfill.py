@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from aiopravega import UNBOUNDED, StreamCutRange
-from aiopravega.intervals import plan_parts
-from aiopravega.intervals.plans.backfill import record_plan
+from aiopravega.blocking.intervals import plan_parts, record_plan
 from dagster_pravega import StreamBatches, StreamCutPartitions, build_cut_backfill, pravega_stream_spec
 
 EVENTS = [f"event {number:03}" for number in range(40)]
@@ -79,16 +78,16 @@ def test_a_plan_becomes_partitions_and_others_continue_it(plan, run, partitions,
     assert plan(end=end.to_text(), parts=4) == keys
     first = run("1 of 4", "2 of 4")
     # As Airflow's operator and the command line plan.
-    rest = client.run(plan_parts(client.asynchronous, stream, "history"))
+    rest = plan_parts(client, stream, "history")
     assert [interval.name for interval in rest.waiting] == keys[2:]
     assert sorted(first + run("3 of 4", "4 of 4")) == EVENTS
     assert all(record.is_done for record in client.cut_ledger(stream.scope).records("history", stream))
 
 
 def test_a_plan_of_others_becomes_partitions(plan, run, stream, client):
-    planned = client.run(plan_parts(client.asynchronous, stream, "history", parts=2))
+    planned = plan_parts(client, stream, "history", parts=2)
     ledger = client.cut_ledger(stream.scope)
-    client.run(record_plan(ledger.asynchronous, planned, by="airflow"))
+    record_plan(ledger, planned, by="airflow")
 
     assert plan() == ["1 of 2", "2 of 2"]
     assert sorted(run("1 of 2", "2 of 2")) == EVENTS

@@ -14,9 +14,9 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import (
     HandedRange,
-    HandedWork,
     PravegaArrowIOManager,
     PravegaResource,
+    RemoteRun,
     StreamCutPartitions,
     hand_over,
     pravega_stream_spec,
@@ -81,7 +81,7 @@ def test_a_job_that_is_killed_twice_reads_the_same_range_and_writes_it_once(clie
     write(client, stream, *EVENTS)
     tries: list[str] = []
 
-    def note(context: dg.AssetExecutionContext, work: HandedWork) -> None:
+    def note(context: dg.AssetExecutionContext, work: RemoteRun) -> None:
         tries.append(json.dumps(work.extras["pravega"]["inputs"]["events"]["ranges"]))
         write(client, stream, f"late {context.retry_number}")  # the next try would read it if nothing were recorded
 
@@ -170,7 +170,7 @@ def test_a_job_that_has_not_done_its_work_is_not_taken_for_done(client, stream, 
     [record] = client.cut_ledger(stream.scope).records("dagster/elsewhere", stream)
     assert not record.is_done
     said = run(stream, "nothing", given={"columns": ["event"]})
-    assert "select the columns of the DataFrame there" in said
+    assert "select the columns of the DataFrame in that process" in said
 
 
 def test_a_process_that_no_pipes_client_has_started_is_refused():

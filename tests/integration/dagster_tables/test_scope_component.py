@@ -110,4 +110,4 @@ def test_what_is_kept_of_another_scope_is_refused(stream, pravega_config):
         refresh()
         with pytest.raises(ComponentTreeException) as refused:
             load(scope="another")
-        assert f"what is kept is of scope {stream.scope!r}" in str(refused.value.__cause__)
+        assert f"the stored state is of scope {stream.scope!r}" in str(refused.value.__cause__)

@@ -16,9 +16,8 @@ from tests.integration.pravega_jobs.landing_job import new_table
 from tests.integration.pravega_jobs.merging_job import Change, columns_of, merge, merge_of
 
 from pravega_jobs.landing import DeltaFolder, Iceberg
-from pravega_jobs.merging import Deletes, History, Merge, Merged, Settings
+from pravega_jobs.merging import Merge, Merged
 
-SETTINGS = Settings(("id",), Deletes.HARD, History.SCD2)
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # n, big, position of what opened it, position of what closed it
 Version = tuple[int | None, str | None, int, int | None]
@@ -26,8 +25,7 @@ Version = tuple[int | None, str | None, int, int | None]
 
 def history_of(number: int, **rules: Any) -> Merge:
     """The merge of a range with a history."""
-    plain = merge_of(number, **rules)
-    return Merge(plain.landing, SETTINGS, plain.evolution, plain.unsent)
+    return merge_of(number, history="scd2", **rules)
 
 
 def staged(changes: Sequence[Change]) -> pa.Table:

@@ -1,71 +1,322 @@
-"""Landings into tables of Delta and Iceberg, as Spark and a driver make them."""
+"""Landings into tables of each kind, as Spark and a driver make them, and all that may happen to such a table.
 
+Run as a program, it lands once for each line of its input, each time in a fork that is killed at a step.
+"""
+
+import json
+import shutil
+import sys
+import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import psycopg2
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from pyarrow import parquet
 from pyiceberg.catalog import load_catalog
+from tests.faults.kill_calls import killed_at
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
-from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing
+from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing, ParquetFolder, Postgres
+from pravega_jobs.landing.postgres import StagedCopy
+from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
 
 STREAM = StreamName("shop", "orders")
+CONSUMER = "it's"
+# What changes something on a file system, or waits for a lock.
+_FILE_CALLS = {"rename", "replace", "unlink", "mkdir", "rmdir", "flock", "write", "open"}
 
 
 def landing(name: str = "monday", end: int = 10, generation: int = 1) -> Landing:
     """Of a range of one segment."""
     segment = SegmentId(STREAM, 0, 0)
     cuts = StreamCutRange(StreamCut(STREAM, {segment: 0}), StreamCut(STREAM, {segment: end}))
-    return Landing(Interval("it's", STREAM, name), cuts, generation)
-
-
-@contextmanager
-def staged(table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-    """Two files of three rows in all, as Spark writes them."""
-    plain = pa.table({"id": pa.array([value, value, None], type_)})
-    is_delta = isinstance(table, DeltaFolder)
-    with new_folder(table.notes.work) if is_delta else table.new_staging(plain.schema, one) as folder:
-        folder.mkdir()
-        for number, rows in enumerate((plain.slice(0, 2), plain.slice(2))):
-            names = [one.interval.consumer] * rows.num_rows, [one.interval.name] * rows.num_rows
-            whole = rows.append_column("_consumer", [names[0]]).append_column("_interval", [names[1]])
-            parquet.write_table(whole, folder / f"part-{number}.parquet")
-        yield StagedFiles.found_in(folder)
-
-
-def land(table: Any, one: Landing, value: int) -> Action:
-    with staged(table, one, value) as files:
-        landed: Landed = table.commit(files, one)
-    return landed.action
-
-
-def contents(table: Any) -> list[tuple[str, int]]:
-    """What any reader finds."""
-    if isinstance(table, DeltaFolder):
-        if not DeltaTable.is_deltatable(table.path):
-            return []
-        found = DeltaTable(table.path).to_pyarrow_table()
-    else:
-        found = table.load().scan().to_arrow()
-    return sorted((row["_interval"], row["id"] or 0) for row in found.to_pylist())
+    return Landing(Interval(CONSUMER, STREAM, name), cuts, generation)
 
 
 def rows(name: str, value: int) -> list[tuple[str, int]]:
+    """The contents of a table that holds one interval with a value."""
     return [(name, 0), *[(name, value)] * 2]
 
 
+class Lake(ABC):
+    """A lake with tables of one kind."""
+
+    # The functions of C at which a run is killed.
+    calls: ClassVar[set[str]]
+    # While an interval is replaced, a reader finds the older or the newer rows; else maybe none.
+    replaces_in_one_step: ClassVar[bool] = True
+    # The holdings are in the table, and follow it when it is dropped or renamed.
+    holds_in_itself: ClassVar[bool] = True
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    @abstractmethod
+    def table(self, name: str = "orders") -> Any:
+        """The table of a name, which may exist or not."""
+
+    @abstractmethod
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> AbstractContextManager[Any]:
+        """Three rows as Spark stages them, one of them with null."""
+
+    @abstractmethod
+    def found(self, table: Any) -> pa.Table:
+        """The columns `_interval` and `id`, as any reader finds them."""
+
+    @abstractmethod
+    def remove_a_row(self, table: Any) -> None:
+        """Remove the row with null, by the table's own means."""
+
+    @abstractmethod
+    def drop(self, table: Any) -> None: ...
+
+    @abstractmethod
+    def rename(self, table: Any) -> Any:
+        """The table under its new name."""
+
+    @abstractmethod
+    def back_up(self, table: Any) -> None: ...
+
+    @abstractmethod
+    def restore(self, table: Any) -> None:
+        """Bring back the table as it was when it was backed up."""
+
+    @abstractmethod
+    def leftovers(self, table: Any) -> list[str]:
+        """Rows that were staged and are not needed any more."""
+
+    def land(self, table: Any, one: Landing, value: int) -> Action:
+        with self.staged(table, one, value) as rows:
+            landed: Landed = table.commit(rows, one)
+        return landed.action
+
+    def contents(self, table: Any) -> list[tuple[str, int]]:
+        """The interval and the value of each row, 0 for null."""
+        return sorted((row["_interval"], row["id"] or 0) for row in self.found(table).to_pylist())
+
+
+class FileLake(Lake):
+    """A folder with tables of files."""
+
+    calls = _FILE_CALLS
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        plain = pa.table({"id": pa.array([value, value, None], type_)})
+        with self.staging(table, one, plain.schema) as folder:
+            folder.mkdir()
+            for number, part in enumerate((plain.slice(0, 2), plain.slice(2))):
+                names = [one.interval.consumer] * part.num_rows, [one.interval.name] * part.num_rows
+                whole = part.append_column("_consumer", [names[0]]).append_column("_interval", [names[1]])
+                parquet.write_table(whole, folder / f"part-{number}.parquet")
+            self.add_notes(folder, type_)
+            yield StagedFiles.found_in(folder)
+
+    @abstractmethod
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]: ...
+
+    def add_notes(self, folder: Path, type_: str) -> None:
+        """Write what is staged beside the rows."""
+
+    def back_up(self, table: Any) -> None:
+        shutil.copytree(self.where, f"{self.where}-backup")
+
+    def restore(self, table: Any) -> None:
+        shutil.rmtree(self.where)
+        shutil.copytree(f"{self.where}-backup", self.where)
+
+    def leftovers(self, table: Any) -> list[str]:
+        return [each.name for each in Path(self.where).rglob("*") if each.name.startswith(("staged-", "old-"))]
+
+
+class FolderLake(FileLake):
+    """A folder with tables that are folders."""
+
+    kind: ClassVar[type[Any]]
+
+    def table(self, name: str = "orders") -> Any:
+        return self.kind(f"{self.where}/{name}")
+
+    def drop(self, table: Any) -> None:
+        shutil.rmtree(table.path)
+
+    def rename(self, table: Any) -> Any:
+        renamed = self.table("renamed")
+        Path(table.path).rename(renamed.path)
+        return renamed
+
+
+class ParquetLake(FolderLake):
+    kind = ParquetFolder
+    replaces_in_one_step = False
+
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]:
+        return new_folder(table._work)
+
+    def add_notes(self, folder: Path, type_: str) -> None:
+        (folder / "_SUCCESS").touch()
+        (folder / "columns.json").write_text(json.dumps([["id", type_]]))
+
+    def found(self, table: Any) -> pa.Table:
+        found = ds.dataset(table.path, format="parquet", partitioning="hive").to_table()
+        return found.select(["_interval", "id"]) if found.num_rows else pa.table({"_interval": [], "id": []})
+
+    def remove_a_row(self, table: Any) -> None:
+        next(table._folder(landing()).glob("part-1*")).unlink()
+
+
+class DeltaLake(FolderLake):
+    kind = DeltaFolder
+    calls = _FILE_CALLS | {"create_write_transaction", "write_to_deltalake", "create_deltalake"}
+
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]:
+        return new_folder(table.stored.work)
+
+    def found(self, table: Any) -> pa.Table:
+        return DeltaTable(table.path).to_pyarrow_table(columns=["_interval", "id"])
+
+    def remove_a_row(self, table: Any) -> None:
+        DeltaTable(table.path).delete("id is null")
+
+
+class IcebergLake(FileLake):
+    calls = _FILE_CALLS | {"execute", "commit", "rollback", "close"}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {"type": "sql", "uri": f"sqlite:///{self.where}/catalog.db", "warehouse": f"file://{self.where}"}
+
+    def make(self) -> None:
+        """Make the catalog, and the namespace of the tables."""
+        Path(self.where).mkdir(exist_ok=True)
+        load_catalog("default", **self.properties).create_namespace("shop")
+
+    def table(self, name: str = "orders") -> Iceberg:
+        return Iceberg(f"shop.{name}", properties=self.properties)
+
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]:
+        return table.new_staging(schema, one)  # type: ignore[no-any-return]  # one class for all kinds
+
+    def found(self, table: Any) -> pa.Table:
+        return table.load().scan(selected_fields=("_interval", "id")).to_arrow()
+
+    def remove_a_row(self, table: Any) -> None:
+        table.load().delete("id is null")
+
+    def drop(self, table: Any) -> None:
+        load_catalog("default", **self.properties).drop_table(table.identifier)
+
+    def rename(self, table: Any) -> Any:
+        renamed = self.table("renamed")
+        load_catalog("default", **self.properties).rename_table(table.identifier, renamed.identifier)
+        return renamed
+
+
+class PostgresLake(Lake):
+    """A schema with tables; the lake is named by the address of the database, `#` and the schema."""
+
+    calls: ClassVar[set[str]] = {"execute", "copy_expert", "_connect", "rollback", "__exit__", "close"}
+    holds_in_itself = False
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.dsn, _, self.schema = where.rpartition("#")
+
+    def make(self) -> None:
+        """Make the schema."""
+        self.ask(f"create schema {self.schema}; select 1")
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        with closing(psycopg2.connect(self.dsn)) as connection, connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
+    def table(self, name: str = "orders") -> Postgres:
+        return Postgres(self.dsn, f"{self.schema}.{name}")
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedCopy]:
+        """One task has the rows, and its first try does not count."""
+        batch = pa.RecordBatch.from_pydict({"id": pa.array([value, value, None], type_)})
+        with table.new_staging({"id": "integer"}, one) as (connection, staging, columns):
+            tries = [copy_batches(iter([batch]), table.dsn, staging, ("id",)) for _ in range(2)]
+            yield StagedCopy(connection, staging, columns, (tries[1],))
+
+    def found(self, table: Any) -> pa.Table:
+        columns = zip(*self.ask(f"select _interval, id from {table.table}"), strict=True)
+        return pa.table(dict(zip(("_interval", "id"), columns, strict=True)))
+
+    def remove_a_row(self, table: Any) -> None:
+        self.ask(f"delete from {table.table} where id is null; select 1")
+
+    def drop(self, table: Any) -> None:
+        self.ask(f"drop table {table.table}; select 1")
+
+    def rename(self, table: Any) -> Any:
+        self.ask(f"alter table {table.table} rename to renamed; select 1")
+        return self.table("renamed")
+
+    def back_up(self, table: Any) -> None:
+        for name in (table.table, f"{self.schema}.pravega_landings"):
+            self.ask(f"create table {name}_backup as table {name}; select 1")
+
+    def restore(self, table: Any) -> None:
+        for name in (table.table, f"{self.schema}.pravega_landings"):
+            self.ask(f"truncate {name}; insert into {name} table {name}_backup; select 1")
+
+    def leftovers(self, table: Any) -> list[str]:
+        found = self.ask(
+            f"select tablename from pg_tables where schemaname = '{self.schema}' and tablename like 'pravega_staged%'"
+        )
+        return [name for (name,) in found]
+
+
+LAKES: dict[str, type[Any]] = {
+    "parquet": ParquetLake,
+    "delta": DeltaLake,
+    "iceberg": IcebergLake,
+    "postgres": PostgresLake,
+}
+
+
+def new_lake(kind: str, where: str) -> Any:
+    """A lake that shares nothing with another one; of PostgreSQL in a schema of its own of the database `where`."""
+    lake = LAKES[kind](f"{where}#s{uuid.uuid4().hex}" if kind == "postgres" else where)
+    if hasattr(lake, "make"):
+        lake.make()
+    return lake
+
+
 def new_table(kind: str, folder: Path, *, make: bool = True) -> Any:
-    """A table that shares nothing with another one; `make` makes its catalog."""
-    if kind == "delta":
-        return DeltaFolder(f"{folder}/table")
-    folder.mkdir(exist_ok=True)
-    properties = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}"}
-    if make:
-        load_catalog("default", **properties).create_namespace("shop")
-    return Iceberg("shop.orders", properties=properties)
+    """A table of files that shares nothing with another one; `make` makes its catalog."""
+    lake = new_lake(kind, str(folder)) if make else LAKES[kind](str(folder))
+    return lake.table()
+
+
+def land(table: Any, one: Landing, value: int) -> Action:
+    """Land into a table of Delta or Iceberg."""
+    lake: Any = (DeltaLake if isinstance(table, DeltaFolder) else IcebergLake)("")
+    action: Action = lake.land(table, one, value)
+    return action
+
+
+def main(kind: str) -> None:
+    """Land for each line of the input, JSON with the lake, the generation and the step at which the run is killed."""
+    for line in sys.stdin:
+        where, generation, step = json.loads(line)
+        lake = LAKES[kind](where)
+        work = partial(lake.land, lake.table(), landing(generation=generation), 2)
+        print(killed_at(work, lake.calls, step), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

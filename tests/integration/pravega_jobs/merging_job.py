@@ -18,7 +18,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import DeltaFolder, Iceberg, Landing
 from pravega_jobs.landing.staged_files import StagedFiles
-from pravega_jobs.merging import Deletes, Merge, Merged, Settings
+from pravega_jobs.merging import Merge, Merged, MergeRules
 from pravega_jobs.merging.engine.delta import DeltaMerges
 from pravega_jobs.merging.engine.iceberg import IcebergMerges
 
@@ -37,12 +37,14 @@ SCHEMA = pa.schema(
 )
 
 
-def merge_of(number: int, deletes: Deletes | str = "hard", end: int | None = None, **rules: Any) -> Merge:
+def merge_of(
+    number: int, deletes: str = "hard", *, end: int | None = None, snapshot: bytes | None = None, **rules: Any
+) -> Merge:
     """The merge of a range, of which each lies after the one before."""
     segment = SegmentId(STREAM, 0, 0)
     start, last = (StreamCut(STREAM, {segment: each}) for each in (number * 10, end or number * 10 + 10))
     landing = Landing(Interval("merger", STREAM, f"range {number}"), StreamCutRange(start, last))
-    return Merge(landing, Settings(("id",), Deletes(deletes)), **rules)
+    return Merge(landing, MergeRules.of("id", deletes=deletes, **rules), snapshot)
 
 
 def columns_of(changes: Sequence[Change], schema: pa.Schema = SCHEMA) -> pa.Table:

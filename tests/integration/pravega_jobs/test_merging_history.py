@@ -88,7 +88,7 @@ def test_a_table_without_a_history_does_not_get_one(table):
 def test_a_column_that_is_added_is_null_in_older_versions(table):
     keep(table, 0, [(1, 10, "a", 1), (2, 20, "b", 2)])
     wider = staged([(1, 10, "a", 11), (2, 20, "b", 12)]).append_column("extra", pa.array([7, None], pa.int32()))
-    done = merge(table, history_of(1, evolution=Evolution.ADD), wider)
+    done = merge(table, history_of(1, new_columns=Evolution.ADD), wider)
     assert (done.counts.updated, done.counts.same, done.counts.new_columns) == (1, 1, ["extra"])
     found = sorted((row["id"], row["_current"], row["extra"]) for row in found_in(table))
     assert found == [(1, False, None), (1, True, 7), (2, True, None)]

@@ -119,9 +119,9 @@ def test_columns_are_added_ignored_or_refused(table):
     wider = columns_of([(1, 11, "b", 11), (2, 20, "c", 12)]).append_column("extra", pa.array([7, 8], pa.int32()))
     with pytest.raises(LandingError, match="the table lacks extra int32"):
         merge(table, merge_of(1), wider)
-    assert merge(table, merge_of(1, evolution=Evolution.IGNORE), wider).counts.new_columns == []
+    assert merge(table, merge_of(1, new_columns=Evolution.IGNORE), wider).counts.new_columns == []
     later = columns_of([(1, 12, "b", 21), (3, 30, "d", 22)]).append_column("extra", pa.array([9, None], pa.int32()))
-    assert merge(table, merge_of(2, evolution=Evolution.ADD), later).counts.new_columns == ["extra"]
+    assert merge(table, merge_of(2, new_columns=Evolution.ADD), later).counts.new_columns == ["extra"]
     narrow = columns_of([(1, 13, "e", 31)]).drop_columns(["big"])
     merge(table, merge_of(3), narrow)
     assert rows_of(table, "n", "big", "extra") == {1: (13, "b", 9), 2: (20, "c", None), 3: (30, "d", None)}
@@ -209,10 +209,10 @@ def test_changes_are_merged_in_chunks_that_give_the_same_table(tmp_path):
     schema = pa.schema([SCHEMA.field(name) for name in ("id", "n", "big", "_sequence")])
     one = merge_of(0)
     merging = Merging(one, schema, tmp_path / "new", [])
-    merging.take_all(chunks(StagedFiles.found_in(staged), schema, one, size=1))
+    merging.apply_all(chunks(StagedFiles.found_in(staged), schema, one, size=1))
     assert (len(merging.added), merging.counts.inserted) == (4, 20)
     again = Merging(one, schema, tmp_path / "newer", merging.added)
-    again.take_all(chunks(StagedFiles.found_in(staged), schema, one, size=1))
+    again.apply_all(chunks(StagedFiles.found_in(staged), schema, one, size=1))
     assert (again.added, again.removed, again.counts.older) == ([], [], 20)
 
 

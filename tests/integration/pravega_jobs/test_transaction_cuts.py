@@ -6,10 +6,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from aiopravega.intervals.conditions.move_condition.move_condition.move_condition import MoveCondition
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.read import Order
 from pravega_jobs.debezium.transactions import watch_of, whole_transactions
 

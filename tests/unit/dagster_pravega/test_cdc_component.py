@@ -96,7 +96,7 @@ def test_the_file_of_the_how_to_page_can_be_loaded():
     ("change", "message"),
     [
         ({"tables": []}, "has no tables"),
-        ({"table": "delta:/lake/all"}, "it is not known where public.orders is kept"),
+        ({"table": "delta:/lake/all"}, "public.orders has no table to be kept in"),
         ({"table": "parquet:/lake/{name}"}, "tables of Delta and Iceberg"),
         ({"topic_prefix": "in$v"}, "in$v"),
         ({"tables": [{**ORDERS, "key_of_rows": []}]}, "must name the columns that identify a row"),

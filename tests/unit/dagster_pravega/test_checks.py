@@ -19,7 +19,7 @@ from dagster_pravega import (
     pravega_stream_spec,
 )
 from dagster_pravega.metadata.columns import SCHEMA_KEY, arrow_schema
-from dagster_pravega.tables.drift import drift_of, spark_name
+from dagster_pravega.tables.drift import registry_drift, spark_name
 
 SPEC = pravega_stream_spec("shop/orders", options={"decode": "json"})
 
@@ -97,7 +97,10 @@ def test_columns_are_compared_by_name_and_type():
 
     registry = pa.schema([("id", pa.int64()), ("name", pa.string()), ("tags", pa.list_(pa.string()))])
     large = pa.large_list(pa.large_string())
-    assert drift_of(registry, columns(id=pa.int64(), name=pa.large_string(), tags=large), ()) == []
-    found = drift_of(registry, columns(id=pa.int32(), name=pa.string(), total=pa.int64()), ())
+    assert registry_drift(registry, columns(id=pa.int64(), name=pa.large_string(), tags=large), ()) == []
+    found = registry_drift(registry, columns(id=pa.int32(), name=pa.string(), total=pa.int64()), ())
     assert [(each.name, each.drift.name) for each in found] == [("id", "TYPE"), ("tags", "NEW"), ("total", "MISSING")]
-    assert drift_of(registry, columns(id=pa.int32(), name=pa.string(), total=pa.int64()), ("id", "tags", "total")) == []
+    assert (
+        registry_drift(registry, columns(id=pa.int32(), name=pa.string(), total=pa.int64()), ("id", "tags", "total"))
+        == []
+    )

@@ -68,7 +68,7 @@ def test_the_row_of_an_event_that_is_null_is_named_across_batches():
     ("columns", "complaint"),
     [
         ({"event": [1]}, "column 'event' is int64, but must be text or bytes"),
-        ({"routing_key": ["a"]}, "no columns of which an event could be made"),
+        ({"routing_key": ["a"]}, "no columns that an event could have"),
         ({"at": pa.array([1], pa.time64("us"))}, "column 'at' is time64"),
     ],
 )

@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 import sys
@@ -17,13 +18,12 @@ class Checkout:
         subprocess.run(["git", "init", "--quiet", folder], check=True, timeout=60)
 
     def write(self, name: str, text: str) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text)
 
-    def check(self, name: str) -> tuple[bool, str]:
-        """Whether a check passes, and what it says."""
-        command: list[str | Path] = [sys.executable, self.folder / "tools" / f"check_{name}.py"]
+    def check(self, name: str, *arguments: str) -> tuple[bool, str]:
+        """True if a check passes, and its output."""
+        command: list[str | Path] = [sys.executable, self.folder / "tools" / f"check_{name}.py", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert not done.stderr
         return done.returncode == 0, done.stdout
@@ -116,6 +116,117 @@ def test_a_phrase_is_found_over_the_end_of_a_line(checkout: Checkout) -> None:
     passed, said = checkout.check("words")
     assert not passed
     assert said == "module.py:1: 'by chance': write 'random'\n"
+
+
+def limit(checkout: Checkout, number: int, pattern: str, only: str = "all") -> None:
+    """Allow one pattern so many times, and no other ones at all."""
+    checkout.write("tools/patterns.txt", f"# limits\n{number}\t{only}\t{pattern}\tname the thing\n")
+
+
+def limit_of(checkout: Checkout) -> int:
+    return int((checkout.folder / "tools" / "patterns.txt").read_text().splitlines()[1].split("\t")[0])
+
+
+PRODUCT = "client/src/client/module.py"
+
+
+def test_one_more_than_a_pattern_allows_fails_and_is_named(checkout: Checkout) -> None:
+    checkout.write(PRODUCT, '"""The names, those of\nstreams."""\n\n# Cuts, and those of it.\n')
+
+    limit(checkout, 2, r"\bthose of\b")
+    assert checkout.check("words")[0]
+    limit(checkout, 1, r"\bthose of\b")
+    passed, said = checkout.check("words")
+
+    assert not passed
+    assert r"\bthose of\b: 2 times, at most 1 are allowed: name the thing" in said
+    assert f"{PRODUCT}:1: …The names, those of streams.…" in said
+    assert f"{PRODUCT}:4: …Cuts, and those of it.…" in said
+
+
+def test_a_pattern_of_docstrings_passes_comments(checkout: Checkout) -> None:
+    checkout.write(PRODUCT, '"""Names."""\n\n# What it is.\n\n\ndef of():\n    """Where it is: what it has."""\n')
+    limit(checkout, 0, "^(?:What|Where)\\b", "docstrings")
+
+    passed, said = checkout.check("words")
+
+    assert not passed
+    assert "1 times" in said
+
+
+def test_patterns_are_for_docstrings_and_comments_of_product_code_only(checkout: Checkout) -> None:
+    limit(checkout, 0, r"\bthose of\b")
+    checkout.write("page.md", "The names, those of streams.\n")
+    checkout.write("tests/test_names.py", '"""The names, those of streams."""\n')
+    checkout.write(PRODUCT, 'NAME = "those of"\n')
+
+    assert checkout.check("words")[0]
+
+
+def test_mending_lowers_a_limit_to_what_there_is(checkout: Checkout) -> None:
+    checkout.write(PRODUCT, '"""Names, those of streams."""\n')
+    limit(checkout, 3, r"\bthose of\b")
+
+    assert "1 \\bthose of\\b (allowed are 3: make fix)" in checkout.check("words")[1]
+    assert checkout.check("words", "--fix")[0]
+    assert limit_of(checkout) == 1
+
+
+def test_mending_raises_no_limit(checkout: Checkout) -> None:
+    checkout.write(PRODUCT, '"""Names, those of streams."""\n')
+    limit(checkout, 0, r"\bthose of\b")
+
+    assert not checkout.check("words", "--fix")[0]
+    assert limit_of(checkout) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "finds"),
+    [
+        ("Which stream it is.", "^(?:What|"),
+        ("A text that is no cut.", "is no"),
+        ("The cuts of which one is new.", "of which"),
+        ("The end of that.", "of that"),
+        ("It waits for it.", "for it"),
+        ("Others wait, too.", "too"),
+        ("A cut, else a name.", "else"),
+    ],
+)
+def test_the_patterns_of_the_house_find(checkout: Checkout, text: str, finds: str) -> None:
+    checkout.write(PRODUCT, f'"""{text}"""\n')
+
+    assert checkout.check("words", "--list", finds)[1].startswith(f"{PRODUCT}:1")
+
+
+@pytest.mark.parametrize("text", ["There is no cut.", "It is no longer open.", "Too many wait; nobody else."])
+def test_the_patterns_of_the_house_pass_plain_words(checkout: Checkout, text: str) -> None:
+    checkout.write(PRODUCT, f'"""{text}"""\n')
+
+    assert not checkout.check("words", "--list", "")[1].strip()
+
+
+def test_docstrings_comments_imports_and_blank_lines_are_not_lines_of_code(checkout: Checkout) -> None:
+    documented = '"""A module.\n\nIt does.\n"""\n\nfrom os import (\n    path,\n)\n\n# Why.\nX = """a\nb"""\n'
+    function = '\n\ndef f():\n    """Does."""\n    return 1\n'
+    checkout.write(PRODUCT, documented + function)
+
+    assert f"{PRODUCT}: 4 lines of code" in checkout.check("module_size", "--small")[1]
+
+
+def test_more_small_modules_than_the_limit_fail_and_are_named(checkout: Checkout) -> None:
+    tool = checkout.folder / "tools" / "check_module_size.py"
+    tool.write_text(re.sub(r"^SMALL_LIMIT = \d+$", "SMALL_LIMIT = 1", tool.read_text(), flags=re.MULTILINE))
+    checkout.write("client/src/client/large.py", "x = 1\n" * 16)
+    checkout.write("client/src/client/small.py", "x = 1\n" * 15)
+    assert checkout.check("module_size")[0]
+    checkout.write("client/src/client/__init__.py", "")
+
+    passed, said = checkout.check("module_size")
+
+    assert not passed
+    assert "small.py: 15 lines of code" in said
+    assert "2 modules have 15 lines of code or fewer, at most 1 may" in said
+    assert "large.py" not in said
 
 
 def test_a_part_of_a_word_is_no_phrase(checkout: Checkout) -> None:

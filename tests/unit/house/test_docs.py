@@ -31,9 +31,12 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert [target for target in links(page) if not target.exists()] == []
 
 
-def test_the_index_names_every_page_of_the_documentation() -> None:
+def test_the_index_or_the_page_above_names_every_page_of_the_documentation() -> None:
+    """Pages in a folder `airflow` are named by the page `airflow.md` beside it."""
     index = ROOT / "docs" / "index.md"
-    assert {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index} == set(links(index)) & set(PAGES)
+    indexed = {*links(index)} & {*PAGES}
+    parts = {page for above in indexed for page in links(above) if page.is_relative_to(above.with_suffix(""))}
+    assert {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index} == indexed | parts
 
 
 def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> None:
@@ -84,3 +87,25 @@ def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files
             assert path.exists(), row
             assert tests, row
             assert set(tests) <= functions_of(path), row
+
+
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+TERMS = (
+    *("stream", "scope", "segment", "cut", "range", "event", "consumer", "interval", "claim", "ledger", "write id"),
+    *("generation", "attempt", "holding", "watermark", "open", "done", "failed"),
+)
+
+
+@pytest.mark.skipif(not GLOSSARY.exists(), reason="the glossary is not written yet")
+@pytest.mark.parametrize("term", TERMS)
+def test_the_glossary_explains(term: str) -> None:
+    # In a row of a table, in a list, or under a heading.
+    assert re.search(rf"^(?:\| |- |#+ )[*`]*{term}[*`]*(?: \||:|$)", GLOSSARY.read_text(), re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.skipif(not (ROOT / "pravega_jobs" / "pyproject.toml").exists(), reason="the jobs have not moved yet")
+def test_the_recipes_name_files_that_exist() -> None:
+    recipes = (ROOT / "CONTRIBUTING.md").read_text().partition("# Recipes")[2]
+    named = set(re.findall(r"`((?:\w+/)+[\w.-]*)`", recipes)) | set(re.findall(r"tests/[\w/.]+", recipes))
+    assert len(named) > 20
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []

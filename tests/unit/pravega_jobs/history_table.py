@@ -14,7 +14,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Landing
 from pravega_jobs.landing.staged_files import StagedFiles
-from pravega_jobs.merging import Counts, Deletes, History, Merge, Settings
+from pravega_jobs.merging import Counts, Merge, MergeRules
 from pravega_jobs.merging.columns import columns_for
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import TableFile
@@ -87,7 +87,7 @@ class Table:
 
     def __init__(self, folder: Path, **rules: Any) -> None:
         self.folder, self.files = folder, list[TableFile]()
-        self.merge = Merge(LANDING, Settings(("id", "part"), Deletes.HARD, History.SCD2), **rules)
+        self.merge = Merge(LANDING, MergeRules.of(("id", "part"), history="scd2", **rules))
         self.schema = columns_for(STAGED, self.merge)
 
     def take(self, *parts: Sequence[Change] | pa.Table, size: int = 1) -> Counts:
@@ -97,7 +97,7 @@ class Table:
                 rows = part if isinstance(part, pa.Table) else pa.Table.from_pylist([c.staged() for c in part], STAGED)
                 parquet.write_table(rows, f"{staged}/part-{number:03}.parquet")
             merging = merging_for(self.merge, self.schema, self.folder / "files", self.files)
-            merging.take_all(chunks(StagedFiles.found_in(Path(staged)), self.schema, self.merge, size))
+            merging.apply_all(chunks(StagedFiles.found_in(Path(staged)), self.schema, self.merge, size))
         self.files = [
             *(each for each in self.files if all(each is not gone for gone in merging.removed)),
             *(Stored(each.read(self.schema), each.bounds) for each in merging.added),

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.pravega_jobs.history_table import CUTS, LANDING, STAGED, Change, Stored, Table
+from tests.unit.pravega_jobs.history_table import LANDING, STAGED, Change, Stored, Table
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.merging import Deletes, Merge, Settings, Unsent, merge_into
+from pravega_jobs.merging import Merge, MergeRules, Unsent
 from pravega_jobs.merging.columns import new_columns
 
 
@@ -213,18 +213,16 @@ def test_what_cannot_be_a_history_is_refused(table: Table) -> None:
     foreign = pa.Table.from_pylist([Change(1, "delete", 1, 1).staged() | {"_sequence": b"x" * 24}], STAGED)
     with pytest.raises(LandingError, match="of two kinds"):
         table.take(foreign)
-    no_frame: Any = None  # arguments are checked first
-    named: dict[str, Any] = {"key": ["id"], "consumer": "merger", "interval": "monday", "history": "scd2"}
     for more, message in (
         ({"deletes": "soft"}, "leave out deletes='soft'"),
         ({"ghosts": "remove"}, "cannot remove ghosts"),
         ({"history": "scd1"}, "history is none, scd2, not 'scd1'"),
     ):
         with pytest.raises(ConfigurationError, match=message):
-            merge_into(no_frame, f"delta:{table.folder}/table", CUTS, **named | more)
+            MergeRules.of("id", **{"history": "scd2"} | more)
     plain = pa.schema([each for each in table.schema if not each.name.startswith("_")])
     lacks = "lacks _sequence binary, _valid_from timestamp, _valid_to timestamp, _current boolean, _end_sequence binary"
     with pytest.raises(LandingError, match=lacks):
         new_columns(plain, STAGED, table.merge)
     with pytest.raises(LandingError, match="the table has _end_sequence: it keeps every version of a row"):
-        new_columns(table.schema, STAGED, Merge(LANDING, Settings(("id",), Deletes.HARD)))
+        new_columns(table.schema, STAGED, Merge(LANDING, MergeRules(("id",))))

@@ -9,8 +9,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError, LedgerError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Holding, Landing, ParquetFolder
-from pravega_jobs.merging import Deletes, Evolution, Merge, Settings, merge_into
-from pravega_jobs.merging.merge import choice
+from pravega_jobs.merging import Deletes, Merge, MergeRules, TableRules, merge_changes
 from pravega_jobs.merging.rules import at_or_after, decide
 
 STREAM = StreamName("shop", "inv.public.orders")
@@ -23,7 +22,7 @@ def cut(*positions, stream=STREAM):
 
 def merge(name, start, end, key=("id",), stream=STREAM):
     cuts = StreamCutRange(*(cut((0, 0, each), stream=stream) for each in (start, end)))
-    return Merge(Landing(Interval("merger", stream, name), cuts), Settings(key, Deletes.HARD))
+    return Merge(Landing(Interval("merger", stream, name), cuts), MergeRules(key))
 
 
 def held(name, start, end):
@@ -32,7 +31,7 @@ def held(name, start, end):
 
 def test_a_range_is_merged_once_and_in_its_order():
     table = [held("monday", 0, 10), held("wednesday", 20, 30)]
-    ours = merge("wednesday", 20, 30).settings
+    ours = merge("wednesday", 20, 30).rules.of_table
     assert decide(table, merge("thursday", 30, 40), ours, in_order=True) is None
     assert decide(table, merge("monday", 0, 10), ours, in_order=True) == table[0]
     assert decide([], merge("monday", 0, 10), None, in_order=True) is None
@@ -51,7 +50,7 @@ def test_a_range_is_merged_once_and_in_its_order():
 )
 def test_what_a_table_cannot_take_is_refused(given, message):
     with pytest.raises(LandingError, match=message):
-        decide([held("monday", 0, 10)], given, merge("monday", 0, 10).settings, in_order=True)
+        decide([held("monday", 0, 10)], given, merge("monday", 0, 10).rules.of_table, in_order=True)
 
 
 END = -1
@@ -78,28 +77,29 @@ def test_ranges_that_follow_one_another_are_in_order_although_their_segments_can
     # Cuts of a reader that is late in one half of the keys, while the other half was scaled twice.
     cuts = [cut((0, 0, 0), (1, 0, 0)), cut((5, 3, 0), (6, 3, 0), (1, 0, 7)), cut((5, 3, 4), (6, 3, 4), (3, 2, 1))]
     ends = [*cuts, cut((7, 5, 0), (6, 3, 5), (3, 2, 2)), cut((7, 5, 1), (6, 3, 6), (9, 4, 0))]
-    settings = Settings(("id",), Deletes.HARD)
+    rules = MergeRules(("id",))
     table: list[Holding] = []
     for number, (start, end) in enumerate(itertools.pairwise(ends)):
-        one = Merge(Landing(Interval("merger", STREAM, str(number)), StreamCutRange(start, end)), settings)
-        assert decide(table, one, settings, in_order=True) is None
+        one = Merge(Landing(Interval("merger", STREAM, str(number)), StreamCutRange(start, end)), rules)
+        assert decide(table, one, rules.of_table, in_order=True) is None
         table.append(Holding.of(one.landing, 0))
 
 
-def test_settings_are_read_back_and_wrong_arguments_are_refused():
-    settings = Settings(("order_id", "line"), Deletes.SOFT)
-    assert Settings.from_text(settings.to_text()) == settings
+def test_rules_of_a_table_are_read_back_and_wrong_rules_are_refused():
+    rules = MergeRules.of(("order_id", "line"), deletes="soft", new_columns="add")
+    assert rules.deletes is Deletes.SOFT
+    assert TableRules.from_text(rules.of_table.to_text()) == rules.of_table
     with pytest.raises(LedgerError, match="pravega.merge"):
-        Settings.from_text('{"key": ["id"]}')
-    for key in ((), ("id", "id")):
-        with pytest.raises(ConfigurationError, match="columns of the key"):
-            merge("monday", 0, 10, key=key)
+        TableRules.from_text('{"key": ["id"]}')
+    for key in ((), ("id", "id"), ""):
+        with pytest.raises(ConfigurationError, match="must name the columns that identify a row"):
+            MergeRules.of(key)
     with pytest.raises(ConfigurationError, match="new_columns is fail, ignore, add, not 'rest'"):
-        choice("rest", Evolution, "new_columns")
+        MergeRules.of("id", new_columns="rest")
 
 
 def test_tables_that_cannot_replace_rows_are_refused_by_name(tmp_path):
-    cuts = {**merge("monday", 0, 10).landing.cuts.to_json(), "consumer": "merger", "interval": "monday"}
+    monday = merge("monday", 0, 10)
     no_frame: Any = None  # the table is checked first
     with pytest.raises(ConfigurationError, match="use delta:/folder or iceberg:"):
-        merge_into(no_frame, ParquetFolder(str(tmp_path)), cuts, key=["id"])
+        merge_changes(no_frame, ParquetFolder(str(tmp_path)), monday.landing, monday.rules)

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from pravega_jobs.spark.py4j_logs import keep_secrets_out
+from pravega_jobs.spark.frames import keep_secrets_out_of_logs
 
 CANARY = "canary-of-a-password"
 
@@ -10,8 +10,8 @@ CANARY = "canary-of-a-password"
 @pytest.mark.parametrize("name", ["py4j.java_gateway", "py4j.clientserver"])
 @pytest.mark.parametrize("option", ["password", "token", "schema_registry_password"])
 def test_a_command_that_sets_a_secret_is_not_logged(name, option, caplog):
-    keep_secrets_out()
-    keep_secrets_out()
+    keep_secrets_out_of_logs()
+    keep_secrets_out_of_logs()
     logger = logging.getLogger(name)
 
     with caplog.at_level(logging.DEBUG, logger=name):

@@ -8,7 +8,7 @@ import pytest
 from aiopravega import PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
-from pravega_jobs.remote.orders import HandedInput, HandedOutput, HandedPiece, Handover, connection_without_secrets
+from pravega_jobs.remote.orders import InputOrder, RangeOrder, WorkOrder, WriteOrder, connection_without_secrets
 from pravega_jobs.remote.reports import WORK_VARIABLE, ReportAddress, SubmittedWork
 
 RIDES = StreamName("shop", "rides")
@@ -19,8 +19,8 @@ ADDRESS = ReportAddress("shop", "airflow/dag/task/run", "one")
 
 
 def submitted() -> SubmittedWork:
-    inputs = {"events": HandedInput(RIDES, (HandedPiece(CUTS, 80),), {"decode": "auto", "token": "hush"})}
-    return SubmittedWork(Handover(connection_without_secrets(CONFIG), inputs, HandedOutput(RIDES, "copies")), ADDRESS)
+    inputs = {"events": InputOrder(RIDES, (RangeOrder(CUTS, 80),), {"decode": "auto", "token": "hush"})}
+    return SubmittedWork(WorkOrder(connection_without_secrets(CONFIG), inputs, WriteOrder(RIDES, "copies")), ADDRESS)
 
 
 def test_work_arrives_by_a_variable_without_secrets(monkeypatch):

@@ -9,10 +9,10 @@ from aiopravega import PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from pravega_jobs.remote.orders import (
-    HandedInput,
-    HandedOutput,
-    HandedPiece,
-    Handover,
+    InputOrder,
+    RangeOrder,
+    WorkOrder,
+    WriteOrder,
     connection_without_secrets,
     secrets_environment,
 )
@@ -25,10 +25,10 @@ OPTIONS = {"decode": "auto", "schema_registry_password": "hush"}
 CONFIG = PravegaConfig(controller_uri="tcp://pravega:9090", username="analytics", password="hush", retry_timeout=5)
 
 
-def handed() -> Handover:
-    pieces = (HandedPiece(CUTS, 80), HandedPiece(CUTS, 80, TIMES))
-    output = HandedOutput(RIDES, "dagster/copies/partition a", 2, True, {"commit_ledger": "shop/ledger"})
-    return Handover(connection_without_secrets(CONFIG), {"rides": HandedInput(RIDES, pieces, OPTIONS)}, output)
+def handed() -> WorkOrder:
+    pieces = (RangeOrder(CUTS, 80), RangeOrder(CUTS, 80, TIMES))
+    output = WriteOrder(RIDES, "dagster/copies/partition a", 2, True, {"commit_ledger": "shop/ledger"})
+    return WorkOrder(connection_without_secrets(CONFIG), {"rides": InputOrder(RIDES, pieces, OPTIONS)}, output)
 
 
 def test_work_arrives_as_it_was_handed_over_and_secrets_by_the_environment_only(monkeypatch):
@@ -40,7 +40,7 @@ def test_work_arrives_as_it_was_handed_over_and_secrets_by_the_environment_only(
     assert environment == {"PRAVEGA_PASSWORD": "hush", "PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD": "hush"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    arrived = Handover.from_json(json.loads(text))
+    arrived = WorkOrder.from_json(json.loads(text))
     assert arrived == handed()
     assert arrived.config() == CONFIG
     assert arrived.config(controller_uri="tcp://other:9090").controller_uri == "tcp://other:9090"
@@ -50,12 +50,12 @@ def test_a_secret_that_is_missing_is_named(monkeypatch):
     for name in ("PRAVEGA_PASSWORD", "PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigurationError, match="lacks PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD"):
-        Handover.from_json(handed().to_json())
-    without_options = Handover(connection_without_secrets(CONFIG))
+        WorkOrder.from_json(handed().to_json())
+    without_options = WorkOrder(connection_without_secrets(CONFIG))
     with pytest.raises(ConfigurationError, match="has to have PRAVEGA_PASSWORD"):
-        Handover.from_json(without_options.to_json()).config()
+        WorkOrder.from_json(without_options.to_json()).config()
 
 
 def test_work_of_another_release_is_refused():
     with pytest.raises(ConfigurationError, match="install the same release"):
-        Handover.from_json({**handed().to_json(), "layout": 2})
+        WorkOrder.from_json({**handed().to_json(), "layout": 2})

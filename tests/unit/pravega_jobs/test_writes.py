@@ -8,7 +8,7 @@ import pytest
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CommitState, ledger_name
-from pravega_jobs.writes import parse_generation, write_once
+from pravega_jobs.writes import parse_generation, write_unless_done
 
 SINK = StreamName("examples", "orders")
 RECORD = CommitRecord(
@@ -41,7 +41,7 @@ class Ledger:
 def test_a_retry_accepts_what_is_done():
     ledger = Ledger(RECORD)
 
-    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=True)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=True)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
 
@@ -49,7 +49,7 @@ def test_a_retry_accepts_what_is_done():
 def test_a_run_that_is_not_a_retry_compares_its_rows_with_what_is_done():
     ledger = Ledger(RECORD)
 
-    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=False)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 1)
 
@@ -58,7 +58,7 @@ def test_a_run_that_is_not_a_retry_compares_its_rows_with_what_is_done():
 def test_a_write_that_is_not_done_is_done_once(retried):
     ledger = Ledger()
 
-    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=retried)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=retried)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, True, 1)
     assert done.seconds >= 0
@@ -68,7 +68,7 @@ def test_a_write_without_a_record_is_an_error():
     ledger = Ledger(forgetful=True)
 
     with pytest.raises(LedgerError, match="written to examples/orders, but .* no record of write 'monday'"):
-        write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
+        write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=False)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F")
 A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C", bound=Callable[..., Any])
 A_co = TypeVar("A_co", covariant=True)
 C_co = TypeVar("C_co", bound=AbstractAsyncContextManager[Any], covariant=True)
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -105,6 +107,17 @@ def waits(
     return derived(call, method, face)
 
 
+def waits_with(
+    method: Callable[Concatenate[A, B, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Twin[A], Twin[B], P], T]:
+    """The blocking form of a coroutine function on two objects, which have blocking forms: a client and a ledger."""
+
+    def call(twin: Twin[A], other: Twin[B], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return twin.run(method(twin.asynchronous, other.asynchronous, *args, **kwargs))
+
+    return cast(Callable[Concatenate[Twin[A], Twin[B], P], T], derived(call, method, objects=2))
+
+
 @overload
 def calls(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Twin[A], P], T]: ...
 
@@ -165,18 +178,37 @@ def mirrors(
     return derive
 
 
-def derived(call: Callable[..., T], method: Callable[..., Any], returns: Any = None) -> Callable[..., T]:
+def resembles(function: Callable[..., Any]) -> Callable[[C], C]:
+    """For a blocking form that is written by hand, with types that differ: it has the docstring of the asyncio one.
+
+    mypy does not compare them; `tests/unit/aiopravega/blocking` compares the names, kinds and defaults of parameters.
+    """
+
+    def derive(call: C) -> C:
+        call.__doc__ = without_await(function.__doc__)
+        return call
+
+    return derive
+
+
+def derived(
+    call: Callable[..., T], method: Callable[..., Any], returns: Any = None, *, objects: int = 1
+) -> Callable[..., T]:
     """Give a blocking form the name, the docstring and the signature of an asyncio method.
 
-    `returns` is in the signature instead of the method's own result.
+    `returns` is in the signature instead of the method's own result. The first arguments of a function, as many as
+    `objects`, are objects of the asyncio API.
     """
     update_wrapper(call, method)
     call.__doc__ = without_await(method.__doc__)
     signature = inspect.signature(method)
-    first, *others = signature.parameters.values()
-    if first.name != "self":  # a function on an object of the asyncio API
-        first = first.replace(annotation=GenericAlias(Twin, first.annotation), kind=inspect.Parameter.POSITIONAL_ONLY)
-    signature = signature.replace(parameters=[first, *others])
+    parameters = list(signature.parameters.values())
+    if parameters[0].name != "self":
+        parameters[:objects] = [
+            each.replace(annotation=GenericAlias(Twin, each.annotation), kind=inspect.Parameter.POSITIONAL_ONLY)
+            for each in parameters[:objects]
+        ]
+    signature = signature.replace(parameters=parameters)
     if returns is not None:
         signature = signature.replace(return_annotation=returns)
     call.__signature__ = signature  # type: ignore[attr-defined]  # functions have it, but their type does not

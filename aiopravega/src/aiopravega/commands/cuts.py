@@ -6,11 +6,11 @@ What a person decides about it is in `decisions`. Other distributions add subcom
 import argparse
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
@@ -21,19 +21,12 @@ from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 
-# Entry points of other distributions: subcommands of this topic, and what compares a table with a ledger.
+# The group of entry points by which a distribution adds subcommands to this topic.
 _SUBCOMMANDS: Final = "aiopravega.cuts"
-_TABLES: Final = "aiopravega.tables"
-
-
-class CompareTable(Protocol):
-    """Compares a table with the records of consumers; `all_consumers`: they are all that the ledger knows."""
-
-    def __call__(
-        self, table: str, stream: StreamName, consumers: Mapping[str, Sequence[CutRecord]], *, all_consumers: bool
-    ) -> Mapping[str, Sequence[IntervalFinding]]:
-        """Return the differences of each consumer."""
-        ...
+# The group of entry points by which a distribution that knows tables compares them: a `TableComparison` each.
+TABLES: Final = "aiopravega.tables"
+# From the text of a table, a stream and the records of its consumers, to the findings of each consumer.
+TableComparison = Callable[[str, StreamName, Mapping[str, Sequence[CutRecord]]], Mapping[str, list[IntervalFinding]]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checked.add_argument(
         "--table",
         metavar="TABLE",
-        help="compare it with what this table holds, too, and count its rows: parquet:/folder, delta:/folder, "
-        "iceberg:catalog/namespace.table, postgresql://user@host/database#schema.table",
+        help="compare it with the intervals that this table of pravega-jobs holds, and count the table's rows, for "
+        "example delta:/folder",
     )
     checked.set_defaults(action=_verify)
     for each in (shown, checked):
@@ -161,14 +154,34 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
 
 def _compared(
     options: argparse.Namespace, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
-) -> Mapping[str, Sequence[IntervalFinding]]:
-    """Differences between a table and the records, by consumer; another distribution knows tables."""
-    known = list(entry_points(group=_TABLES))
-    if not known:
-        raise ConfigurationError("--table needs pravega-jobs, which knows tables: pip install 'pravega-jobs[delta]'")
-    compared: CompareTable = known[0].load()
+) -> dict[str, list[IntervalFinding]]:
+    """The differences between a table and the records, by consumer."""
+    compare = table_comparison(entry_points(group=TABLES))
     stream = StreamName.parse(options.stream, scope)
-    return compared(options.table, stream, consumers, all_consumers=options.consumer is None)
+    findings = compare(options.table, stream, consumers)
+    unknown = sorted(findings.keys() - consumers.keys())
+    if unknown and options.consumer is None:
+        raise ConfigurationError(
+            f"{options.table} holds intervals of {unknown} on {stream}, whom the ledger does not know: name the right "
+            "ledger by --ledger, or one consumer by --consumer"
+        )
+    return {name: findings[name] for name in consumers}
+
+
+def table_comparison(found: Iterable[EntryPoint]) -> TableComparison:
+    """The function that compares tables, of the first distribution that offers one.
+
+    Args:
+        found: the entry points of the group `aiopravega.tables` that are installed.
+
+    Raises:
+        ConfigurationError: none is installed.
+    """
+    first = next(iter(found), None)
+    if first is None:
+        raise ConfigurationError("--table needs pravega-jobs: pip install 'pravega-jobs[delta]'")
+    compare: TableComparison = first.load()
+    return compare
 
 
 async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import os
 # (grpc/grpc#43055), such as Spark's Java gateway. It polls another way without that, and lets forked workers continue.
 os.environ.setdefault("GRPC_POLL_STRATEGY", "poll")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
-# Each child would say in the log of its parent that it has the connections of that, which is so on purpose.
+# Otherwise each child logs that it shares its parent's connections, as it is meant to.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 from aiopravega.control.amend import amend_stream

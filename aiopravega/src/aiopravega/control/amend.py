@@ -1,4 +1,4 @@
-"""Changes of a stream's settings that change nothing else."""
+"""Changes of single settings of a stream; the other settings stay."""
 
 import logging
 from dataclasses import replace
@@ -19,7 +19,7 @@ async def amend_stream(
     back. So the policy gets the number of segments that there are, where it asks for another one.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         StreamSealedError: it is sealed.
         ConfigurationError: Pravega takes no such configuration.
     """
@@ -38,7 +38,7 @@ async def amend_stream(
 
 
 def _of_segments(policy: ScalingPolicy, segments: int) -> ScalingPolicy:
-    """The policy if it takes so many segments as they are; else the nearest one that does. A sealed stream has none."""
+    """The policy if it allows this number of segments; otherwise the nearest that does. A sealed stream has none."""
     too_few = segments < policy.min_segments
     too_many = policy.kind is ScalingType.FIXED and segments > policy.min_segments
     return replace(policy, min_segments=segments) if segments and (too_few or too_many) else policy

@@ -74,7 +74,7 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
     try:
         async with asyncio.timeout(config.connect_timeout):
             _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except OSError as error:  # ssl.SSLError and TimeoutError are such, too
+    except OSError as error:  # ssl.SSLError and TimeoutError are OSErrors
         raise unreachable(str(error) or "timed out", site) from error
     certificate: Any = writer.get_extra_info("peercert")
     await _close(writer)
@@ -87,16 +87,16 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
 
 
 async def speaks_tls(config: PravegaConfig) -> bool:
-    """Whether the server encrypts: a server that wants TLS just drops plain connections, without a word."""
+    """True if the server encrypts: a server that wants TLS drops plain connections without an answer."""
     host, port = _address(config)
-    # Nothing is sent but the handshake, so whose certificate it is does not matter.
+    # Only the handshake is sent, so the owner of the certificate does not matter.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
         async with asyncio.timeout(min(_LONGEST_PROBE, config.connect_timeout)):
             _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except OSError:  # ssl.SSLError and TimeoutError are such, too
+    except OSError:  # ssl.SSLError and TimeoutError are OSErrors
         return False
     await _close(writer)
     return True
@@ -114,7 +114,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 
 
 def metadata(config: PravegaConfig) -> tuple[tuple[str, str | bytes], ...]:
-    """What goes with every call: the credentials, if there are any.
+    """The metadata of every call: the credentials, if there are any.
 
     Raises:
         ConfigurationError: the token has characters that cannot be sent.

@@ -26,7 +26,7 @@ async def open_leased(controller: Controller, stream: StreamName, lease: float) 
 
     Raises:
         ConfigurationError: the lease is too short.
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
     """
     try:
         return *await controller.create_transaction(stream, int(lease * 1000)), lease

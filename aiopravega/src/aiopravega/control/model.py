@@ -1,4 +1,4 @@
-"""What the controller's answers are made of, in this package's own types."""
+"""Parts of the controller's answers, in this package's own types."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -17,13 +17,13 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class Successor(KeyRange):
-    """A segment that a scaling made, and those that it replaced."""
+    """A segment that a scaling made, with the segments that it replaced."""
 
     predecessors: tuple[SegmentId, ...]
 
 
 class Access(Enum):
-    """What a delegation token is to allow."""
+    """The rights that a delegation token gives."""
 
     READ = "READ"
     WRITE = "WRITE"

@@ -11,7 +11,7 @@ class Page(Protocol):
 
     @property
     def continuationToken(self) -> pb.ContinuationToken:  # noqa: N802 - the name in controller.proto
-        """Where the next page begins."""
+        """The beginning of the next page."""
         ...
 
 
@@ -19,7 +19,7 @@ P = TypeVar("P", bound=Page)
 
 
 async def all_pages(fetch: Callable[[pb.ContinuationToken], Awaitable[P]], size: Callable[[P], int]) -> list[P]:
-    """Fetch pages until an empty one comes, which is how Pravega says that there are no more."""
+    """Fetch pages until an empty one comes, which ends the list."""
     pages: list[P] = []
     token = pb.ContinuationToken()
     while True:

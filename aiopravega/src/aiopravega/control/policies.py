@@ -1,6 +1,7 @@
-"""How a stream is configured: its segments, how long its data stays, its tags. Immutable values without a server.
+"""Configuration of a stream: its segments, its retention, its tags. Immutable values without a server.
 
-The limits that are checked here are those of Pravega's `StreamConfiguration`, `ScalingPolicy` and `RetentionPolicy`.
+The limits that are checked here are the limits of Pravega's `StreamConfiguration`, `ScalingPolicy` and
+`RetentionPolicy`.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ def _positive(name: str, value: int, highest: int = _MAX_INT) -> int:
 
 
 class ScalingType(Enum):
-    """What decides about the number of segments."""
+    """The measure that decides the number of segments."""
 
     FIXED = "FIXED_NUM_SEGMENTS"
     DATA_RATE = "BY_RATE_IN_KBYTES_PER_SEC"
@@ -34,7 +35,7 @@ class ScalingType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScalingPolicy:
-    """How many segments a stream has. Make one with `fixed`, `by_event_rate` or `by_data_rate`."""
+    """The number of segments of a stream. Make one with `fixed`, `by_event_rate` or `by_data_rate`."""
 
     kind: ScalingType
     target_rate: int
@@ -67,16 +68,16 @@ class ScalingPolicy:
 
 
 class RetentionType(Enum):
-    """What decides about the removal of old data."""
+    """The measure that decides the removal of old data."""
 
-    NONE = "UNKNOWN"  # Pravega has no name for it: the type is left unset
+    NONE = "UNKNOWN"  # Pravega does not name it: the type is left unset
     TIME = "TIME"
     SIZE = "SIZE"
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """When old data is removed. Make one with `none`, `bytes` or `time`.
+    """Removal of old data. Make one with `none`, `bytes` or `time`.
 
     The limits are in bytes or in milliseconds. Where subscribers report how far they have read, data between
     `minimum` and `maximum` goes when all of them have read it; without them, what exceeds `minimum` goes.

@@ -25,12 +25,12 @@ REFRESH: Final = timedelta(seconds=3)
 CHECKPOINT_INTERVAL: Final = timedelta(seconds=30)
 OUTSTANDING_CHECKPOINTS: Final = 3
 _NO_CHECKPOINTS: Final = -1
-# What Java writes where there is no id: a group of a release before 0.9, which the controller does not know.
+# Java writes this for a missing id: a group of a release before 0.9, which the controller does not know.
 NO_ID: Final = uuid.UUID(int=0)
 
 
 class GroupRetention(IntEnum):
-    """Whether consumption-based retention waits for a group, and how the group says how far it is."""
+    """The part of a group in consumption-based retention: NONE holds no data back, the others report positions."""
 
     NONE = 0
     MANUAL = 1
@@ -39,15 +39,15 @@ class GroupRetention(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReaderGroupConfig:
-    """How a reader group is set up.
+    """The set-up of a reader group.
 
     Attributes:
         starts: where the readers begin in each stream; the unbounded cut is the stream's head at that time.
-        ends: where they end, as far as they do; no entry, or the unbounded cut, is no end.
+        ends: where they end; without an entry, or with the unbounded cut, they do not end.
         checkpoint_interval: between automatic checkpoints; None: there are none.
         refresh: how often a reader looks for changes of the group.
         outstanding_checkpoints: how many checkpoints may be under way at a time.
-        retention: whether and how it is a subscriber of its streams.
+        retention: its part in the retention of its streams.
         group_id: made with the group; another group of the same name has another one.
         generation: how often the configuration was changed.
     """
@@ -93,7 +93,7 @@ class ReaderGroupCalls:
         Without an id of the caller's, a new one is made. The streams must exist: the controller would not answer.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
             ConfigurationError: Pravega does not accept the name.
         """
         what = f"create reader group {scope}/{name}"
@@ -105,10 +105,10 @@ class ReaderGroupCalls:
         return _config(answer.config)
 
     async def group_config(self, scope: str, name: str) -> ReaderGroupConfig:
-        """How a reader group is set up.
+        """The set-up of a reader group.
 
         Raises:
-            ReaderGroupNotFoundError: there is no such group.
+            ReaderGroupNotFoundError: the group does not exist.
         """
         what = f"look up reader group {scope}/{name}"
         try:
@@ -129,7 +129,7 @@ class ReaderGroupCalls:
         """Change how a group is set up; returns the new generation, or None if it is not that generation any more.
 
         Raises:
-            ReaderGroupNotFoundError: there is no such group.
+            ReaderGroupNotFoundError: the group does not exist.
         """
         what = f"update reader group {scope}/{name}"
         answer = await self._rpc.call(
@@ -170,7 +170,7 @@ def _message(scope: str, name: str, config: ReaderGroupConfig) -> pb.ReaderGroup
         generation=config.generation,
         readerGroupId=str(config.group_id),
         startingStreamCuts=_cut_messages(config.starts),
-        # As Java writes it, and as the controller needs it: an entry for each stream, an empty one where there is no
+        # As Java writes it, and as the controller needs it: an entry for each stream, an empty one where it has no
         # end.
         endingStreamCuts=_cut_messages(dict.fromkeys(config.starts, UNBOUNDED) | dict(config.ends)),
     )

@@ -31,10 +31,10 @@ class ScalingCalls(SegmentCalls):
         """Replace some current segments by new ones with these parts [low, high) of the key space.
 
         Raises:
-            ScalingError: a segment is not current, the new parts are not exactly those of the sealed segments, or the
+            ScalingError: a segment is not current, the new parts do not cover exactly the sealed segments, or the
                 stream's policy asks for more segments.
             PravegaTimeoutError: it has begun, but is not done within `timeout` seconds; it continues all the same.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             StreamSealedError: it is sealed.
         """
         what = f"scale stream {stream}"
@@ -84,7 +84,7 @@ class ScalingCalls(SegmentCalls):
 def _has_happened(
     current: Sequence[KeyRange], sealed: Sequence[SegmentId], new_ranges: Sequence[tuple[float, float]]
 ) -> bool:
-    """Whether exactly this scaling is the one that made current segments."""
+    """True if exactly this scaling has made current segments."""
     before = max(segment.epoch for segment in sealed)
     made = {(entry.low, entry.high) for entry in current if entry.segment.epoch > before}
     return made.issuperset(new_ranges)

@@ -59,7 +59,7 @@ class ScopeCalls:
         return status == "SUCCESS"
 
     async def scope_exists(self, scope: str) -> bool:
-        """Whether there is such a scope."""
+        """True if the scope exists."""
         answer = await self._rpc.call(
             "checkScopeExists", pb.ScopeInfo(scope=scope), pb.ExistsResponse, f"check whether scope {scope} exists"
         )
@@ -79,7 +79,7 @@ class ScopeCalls:
         """The streams of a scope, or those with a tag, sorted; Pravega's internal streams are left out.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         names = await self._stream_names(scope, tag)
         return sorted(StreamName(scope, name) for name in names if not name.startswith(INTERNAL_PREFIX))
@@ -88,7 +88,7 @@ class ScopeCalls:
         """The names of the reader groups of a scope, sorted; those that are only subscribers are among them.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         return sorted(group for name in await self._stream_names(scope) if (group := group_of(name)) is not None)
 

@@ -21,7 +21,7 @@ class SegmentCalls:
         """The segments that take events now; none if the stream is sealed.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         answer = await self._rpc.call(
             "getCurrentSegments", stream_info(stream), pb.SegmentRanges, f"list the segments of stream {stream}"
@@ -32,7 +32,7 @@ class SegmentCalls:
         """The segments of an epoch, past or current. Needs the right to write (Pravega's `getEpochSegments`).
 
         Raises:
-            StreamNotFoundError: there is no such stream, or no such epoch.
+            StreamNotFoundError: the stream or the epoch does not exist.
         """
         answer = await self._rpc.call(
             "getEpochSegments",
@@ -49,7 +49,7 @@ class SegmentCalls:
         that had its name. Needs the right to write, as `epoch_segments` does.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         return min((entry.segment for entry in await self.epoch_segments(stream, 0)), key=lambda one: one.number)
 
@@ -57,7 +57,7 @@ class SegmentCalls:
         """The first offset, in bytes, that can still be read, for each segment at the head of the stream.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         answer = await self._rpc.call(
             "getSegments",
@@ -71,7 +71,7 @@ class SegmentCalls:
     async def segments_between(
         self, stream: StreamName, start: Mapping[SegmentId, int], end: Mapping[SegmentId, int]
     ) -> list[SegmentId]:
-        """All segments between two cuts, those of the cuts included, by epoch and number; truncated ones too.
+        """All segments between two cuts, by epoch and number; segments of the cuts and truncated ones are included.
 
         Raises:
             InvalidStreamCutError: a cut is empty.
@@ -89,11 +89,11 @@ class SegmentCalls:
         return sorted(segments, key=lambda segment: (segment.epoch, segment.number))
 
     async def check_cut(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
-        """Check that the segments of a cut are those of the stream and cover its key space; offsets are not checked.
+        """Check that the segments of a cut belong to the stream and cover its key space; offsets are not checked.
 
         Raises:
             InvalidStreamCutError: they are not, or do not.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"use a cut of segments {', '.join(f'{s.number}.#epoch.{s.epoch}' for s in cut)} of stream {stream}"
         answer = await self._rpc.call(
@@ -109,7 +109,7 @@ class SegmentCalls:
         """The segments that replaced `segment`; none if it still takes events, or was the last of its stream.
 
         Raises:
-            SegmentNotFoundError: there is no such segment, or no such stream.
+            SegmentNotFoundError: the segment or the stream does not exist.
         """
         answer = await self._rpc.call(
             "getSegmentsImmediatelyFollowing",

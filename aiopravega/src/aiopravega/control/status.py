@@ -42,7 +42,7 @@ _TRACE_PREFIX = "controllerStackTrace="
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """What an error says about a call: its purpose, the server, and its time limit in seconds."""
+    """A call as its errors describe it: its purpose, the server, and its time limit in seconds."""
 
     method: str
     what: str
@@ -53,7 +53,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class _Peculiar:
-    """What a status means together with its details (None: without any), in one call or in all of them (None).
+    """The meaning of a status with its details (None: without any), in one call or in all of them (None).
 
     Found by running the calls against 0.13.0.
     """
@@ -176,7 +176,7 @@ def _shortened(details: str) -> str:
 
 
 def unreachable(details: str, site: CallSite) -> PravegaError:
-    """Why there is no connection; gRPC and Python's ssl say it in words only, which vary a little with versions."""
+    """The reason for a failed connection; gRPC and Python's ssl give it in words only, which vary with versions."""
     text = _shortened(details)
     tried = f"cannot {site.what} at {site.uri}"
     if "WRONG_VERSION_NUMBER" in text:

@@ -36,7 +36,7 @@ class StreamCalls:
         was scaled by hand before. Other policies scale at once only a stream with fewer segments than their minimum.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             StreamSealedError: it is sealed.
         """
         what = f"update stream {stream}"
@@ -44,7 +44,7 @@ class StreamCalls:
         _check_update(answer, what)
 
     async def stream_exists(self, stream: StreamName) -> bool:
-        """Whether there is such a stream."""
+        """True if the stream exists."""
         answer = await self._rpc.call(
             "checkStreamExists", stream_info(stream), pb.ExistsResponse, f"check whether stream {stream} exists"
         )
@@ -54,7 +54,7 @@ class StreamCalls:
         """The settings of a stream.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         config = await self._rpc.call(
             "getStreamConfiguration", stream_info(stream), pb.StreamConfig, f"read the configuration of stream {stream}"
@@ -65,7 +65,7 @@ class StreamCalls:
         """End a stream: it can be read, but takes no more events. Safe to repeat.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"seal stream {stream}"
         _check_update(await self._rpc.call("sealStream", stream_info(stream), pb.UpdateStreamStatus, what), what)
@@ -89,7 +89,7 @@ class StreamCalls:
         Pravega accepts offsets beyond the tail, and moves the head there: the caller must check them.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             StreamSealedError: it is sealed.
             InvalidStreamCutError: the cut lies before the head, does not cover the key space, or is not of this stream.
         """

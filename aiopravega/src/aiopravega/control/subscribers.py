@@ -26,7 +26,7 @@ class ReaderGroup:
 
     @property
     def streams(self) -> frozenset[StreamName]:
-        """What it reads."""
+        """The streams that it reads."""
         return frozenset(self.config.starts)
 
     @property
@@ -51,7 +51,7 @@ class SubscriberCalls(ReaderGroupCalls):
         """A reader group that exists.
 
         Raises:
-            SubscriberNotFoundError: there is no such group.
+            SubscriberNotFoundError: the group does not exist.
         """
         try:
             return ReaderGroup(scope, name, await self.group_config(scope, name))
@@ -66,7 +66,7 @@ class SubscriberCalls(ReaderGroupCalls):
         """The subscribers of a stream, sorted: the names of reader groups with their scopes.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"list the subscribers of stream {stream}"
         answer = await self._rpc.call("listSubscribers", stream_info(stream), pb.SubscribersResponse, what)
@@ -82,7 +82,7 @@ class SubscriberCalls(ReaderGroupCalls):
         Raises:
             SubscriberNotFoundError: the group does not subscribe to the stream.
             InvalidStreamCutError: the cut does not cover the stream, or lies before the last reported cut.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"move subscriber {group.subscriber} of stream {stream}"
         answer = await self._rpc.call(

@@ -46,7 +46,7 @@ class TableCalls:
         return status == "SUCCESS"
 
     async def table_exists(self, scope: str, table: str) -> bool:
-        """Whether there is such a key-value table."""
+        """True if the key-value table exists."""
         return (
             await self._configuration(scope, table, f"check whether key-value table {scope}/{table} exists") is not None
         )
@@ -55,7 +55,7 @@ class TableCalls:
         """The configuration with which a key-value table was made.
 
         Raises:
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: the table does not exist.
         """
         what = f"read the configuration of key-value table {scope}/{table}"
         configuration = await self._configuration(scope, table, what)
@@ -81,7 +81,7 @@ class TableCalls:
         """The segments of a key-value table, in the order of the key space.
 
         Raises:
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: the table does not exist.
         """
         answer = await self._rpc.call(
             "getCurrentSegmentsKeyValueTable",
@@ -107,7 +107,7 @@ class TableCalls:
         """The names of the key-value tables of a scope, sorted; Pravega's internal ones are left out.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         what = f"list the key-value tables of scope {scope}"
 

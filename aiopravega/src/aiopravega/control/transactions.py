@@ -25,7 +25,7 @@ class TransactionCalls:
         Repeated after a lost answer, it leaves an empty transaction behind that ends with its lease.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         answer = await self._rpc.call(
             "createTransaction",
@@ -55,7 +55,7 @@ class TransactionCalls:
         Raises:
             TransactionAbortedError: it is aborted, or its lease ran out.
             TransactionError: it is not known.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"commit transaction {txn} of stream {stream}"
         request = pb.TxnRequest(
@@ -74,7 +74,7 @@ class TransactionCalls:
 
         Raises:
             TransactionError: it is committed, or not known.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         what = f"abort transaction {txn} of stream {stream}"
         request = pb.TxnRequest(streamInfo=stream_info(stream), txnId=txn_id(txn))

@@ -7,12 +7,12 @@ No mark says where such a range may start: a writer's event may be newer than wh
 before the mark of its time. It needs a bound that the writers keep, `ahead`: before a writer notes a time, it writes
 nothing newer than that time plus `ahead`. Then a mark is *passed* by a time if all events before its positions are
 older than that time:
-- what its writers had written when they noted is not newer than its upper time plus `ahead`;
-- what they wrote after that, before another writer's position, they have covered by their next note. A mark is not made
-before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time reaches the upper
-one of some earlier mark, all writers of that one have noted again by the following mark. All this is true for writers
-that note a time before they write, and often enough not to be dropped meanwhile (after the stream's timestamp
-aggregation timeout). It asks no server: marks come from a `MarkSearch`.
+- events that its writers had written when they noted are not newer than its upper time plus `ahead`;
+- events that they wrote later, before another writer's position, are covered by their next note. A mark is made only
+after each writer has gone beyond the lower time of the mark before it. So when a mark's lower time reaches the upper
+time of an earlier mark, all writers of the earlier mark have noted again by the following mark. This is true for
+writers that note a time before they write, and often enough not to be dropped meanwhile (after the stream's timestamp
+aggregation timeout). This module asks no server: marks come from a `MarkSearch`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class MarkSearch(Protocol):
 
 
 class Reach(Enum):
-    """Whether a stream's marks reach a time."""
+    """The position of a time among the marks of a stream."""
 
     COMPLETE = "complete"
     NOT_YET = "not yet"
@@ -43,14 +43,14 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CutAt:
-    """What a stream's marks say about a time; numbers are in the writers' unit.
+    """The answer of a stream's marks about a time; numbers are in the writers' unit.
 
     COMPLETE: no event older than `time` lies after `cut`, and this is the first such cut that is known. Events after it
-    are not older than `lower`; `upper` is how far the writers were when the mark was made, and bounds no event. Both
-    are None at the end of a sealed stream, where nothing follows.
+    are not older than `lower`; `upper` is the time that the writers had reached when the mark was made, and bounds no
+    event. Both are None at the end of a sealed stream, where nothing follows.
 
-    NOT_YET, BEFORE_HISTORY: there is no such cut, since the last mark has an earlier time, or the first mark has a
-    later time; `lower` and `upper` are those of that mark.
+    NOT_YET, BEFORE_HISTORY: such a cut does not exist, since the last mark has an earlier time, or the first mark has a
+    later time; `lower` and `upper` come from that mark.
     """
 
     time: int

@@ -1,4 +1,4 @@
-"""What a stream's marks say about the times in a range of it."""
+"""Bounds of the event times in a range, by the marks of its stream."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from aiopravega.store import SegmentStore
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """What the marks say about a range: see `time_bounds`. None: there is no such mark."""
+    """The bounds of the times in a range: see `time_bounds`. None: the stream does not have such a mark."""
 
     lower: int | None
     upper: int | None

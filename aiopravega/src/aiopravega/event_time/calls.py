@@ -27,7 +27,7 @@ _POLL_SECONDS: Final = 1.0
 
 
 class TimeCalls:
-    """Part of `PravegaClient`. `unit` says what a datetime is counted in; a number is taken as it is."""
+    """Part of `PravegaClient`. `unit` is the unit of a datetime as a number; a number is used as it is."""
 
     controller: Controller
     store: SegmentStore
@@ -70,7 +70,7 @@ class TimeCalls:
         With `follow` it continues with those that are made later, until the stream is sealed or deleted.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         name = StreamName.of(stream)
         log = await self._marks(name)
@@ -86,11 +86,11 @@ class TimeCalls:
 
     @takes_stream
     async def cut_at(self, stream: StreamName | str, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> CutAt:
-        """The first cut that is known to be complete up to an event time, or why there is none.
+        """The first cut that is known to be complete up to an event time, or the reason why it is not known.
 
         Raises:
             NoWatermarksError: no writer has noted a time.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             ConfigurationError: the time has no zone.
         """
         number = unit.first_number(time)
@@ -152,7 +152,7 @@ class TimeCalls:
         return left
 
     async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
-        """What the stream's watermarks say about the times in a range; see `aiopravega.event_time.bounds`."""
+        """The bounds of the event times in a range, by the stream's watermarks; see `aiopravega.event_time.bounds`."""
         return await time_bounds(self.controller, self.store, await self._planner.resolve(wanted))
 
     async def _is_same(self, one: StreamCut, other: StreamCut) -> bool:

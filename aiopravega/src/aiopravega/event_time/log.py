@@ -1,4 +1,4 @@
-"""Where a stream's marks are kept, and how one is found among very many.
+"""The log of a stream's marks: it finds one among very many.
 
 Marks come in the order of their times and positions, but have no fixed length. So they are searched by offsets: a few
 bytes from any offset hold the beginning of a mark, which its lengths show. Each round reads at several offsets at once,
@@ -85,8 +85,8 @@ class MarkLog:
         return last, following
 
     async def _find(self, holds: Callable[[Watermark], bool]) -> tuple[int, Watermark | None, Watermark | None]:
-        """The offset of the first mark for which `holds` is false (or the end), the mark before it, and that mark."""
-        low, high = self._start, self._end  # bounds of that offset
+        """The offset of the first mark for which `holds` is false (or the end), the mark before it, and the mark."""
+        low, high = self._start, self._end  # bounds of the offset
         while high - low > _FEW_BYTES:
             step = (high - low) // (_OFFSETS + 1)
             offsets = [low + step * number for number in range(1, _OFFSETS + 1)]
@@ -108,7 +108,7 @@ class MarkLog:
         return self._end, last, None
 
     async def _windows(self, start: int) -> AsyncIterator[tuple[int, bytes, list[tuple[int, int]]]]:
-        """The bytes from `start` on in pieces: for each its offset, its bytes, and its frames (begin, end)."""
+        """The windows from `start` on: for each its offset, its bytes, and its frames (begin, end)."""
         rest, window = b"", 2 * _FEW_BYTES  # the bytes to search, and a mark
         while start < self._end:
             end = min(start + window, self._end)

@@ -2,11 +2,11 @@
 
 A mark has a lower and an upper time and a position for each of some segments that cover the key space. The times are
 the least and the greatest that its active writers had noted, in whatever unit they use; the positions are the maximum
-of theirs. So, if writers are honest, events *after* a mark's positions have a time of at least its lower one. Nothing
-else is promised: events before the positions may be newer than lower, and even than upper.
+of their positions. So, if writers are honest, events *after* a mark's positions have a time of at least its lower one.
+A mark promises nothing more: events before the positions may be newer than lower, and even than upper.
 
-Layout and rules: `Watermark` and `PeriodicWatermarking` in Pravega's controller. `aiopravega.event_time.log` says where
-marks are kept and how they are found.
+Layout and rules: `Watermark` and `PeriodicWatermarking` in Pravega's controller. `aiopravega.event_time.log` finds the
+marks of a stream.
 """
 
 import struct
@@ -70,7 +70,7 @@ class Watermark:
         return cls(lower, upper, positions)
 
     def is_before(self, cut: StreamCut) -> bool:
-        """Whether all that lies after a cut surely lies after this mark's positions."""
+        """True if all that lies after a cut surely lies after this mark's positions."""
         newest = max((segment.epoch for segment in self.positions), default=0)
         for segment, offset in cut.positions.items():
             marked = self.positions.get(segment)
@@ -84,7 +84,7 @@ class Watermark:
         return True
 
     def is_behind(self, cut: StreamCut) -> bool:
-        """Whether all that lies before a cut surely lies before this mark's positions."""
+        """True if all that lies before a cut surely lies before this mark's positions."""
         oldest = min((segment.epoch for segment in self.positions), default=0)
         for segment, offset in cut.positions.items():
             marked = self.positions.get(segment)

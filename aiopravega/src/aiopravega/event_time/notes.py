@@ -29,7 +29,7 @@ class TimeNotes:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
             StreamTruncatedError: the cut lies before the head.
             ConfigurationError: the time lies before one that this writer has noted, or the writer has no name.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         if not writer_id:
             raise ConfigurationError(f"cannot note time {time} of stream {stream}: the writer needs a name")

@@ -1,4 +1,4 @@
-"""The client's calls about reader groups: a part of `aiopravega.client.PravegaClient`."""
+"""The client's calls about reader groups and subscribers: a part of `aiopravega.client.PravegaClient`."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -23,6 +23,7 @@ from aiopravega.names import SegmentId, StreamName
 from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
+from aiopravega.stream_argument import takes_stream
 
 # Readers reach a checkpoint when they are asked for events, and look for one every few seconds.
 CHECKPOINT_TIMEOUT: Final = 60.0
@@ -36,6 +37,37 @@ class GroupCalls:
     _planner: Planner
     _given_cuts: GivenCuts
     _subscribers: Subscribers
+
+    # --- subscribers: see aiopravega.groups.subscribers -----------------------------------------------------
+
+    @takes_stream
+    async def subscribe(
+        self, stream: StreamName | str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
+    ) -> None:
+        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat."""
+        await self._subscribers.subscribe(StreamName.of(stream), name, cut, between_events=between_events)
+
+    @takes_stream
+    async def report(
+        self, stream: StreamName | str, name: str, cut: StreamCut, *, between_events: bool = False
+    ) -> None:
+        """Report that a subscriber needs nothing before `cut` any more, so that retention may remove it.
+
+        `between_events`: the cut is known to lie between events, so that the stream need not be read to check it.
+        """
+        await self._subscribers.report(StreamName.of(stream), name, cut, between_events=between_events)
+
+    @takes_stream
+    async def subscribers(self, stream: StreamName | str) -> list[str]:
+        """The names of a stream's subscribers."""
+        return await self._subscribers.names(StreamName.of(stream))
+
+    @takes_stream
+    async def unsubscribe(self, stream: StreamName | str, name: str) -> bool:
+        """End a subscription; returns False if there was none."""
+        return await self._subscribers.unsubscribe(StreamName.of(stream), name)
+
+    # --- reader groups --------------------------------------------------------------------------------------
 
     async def reader_groups(self, scope: str) -> list[str]:
         """The names of the reader groups of a scope, sorted; those of subscribers without readers are among them.

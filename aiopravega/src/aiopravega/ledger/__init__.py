@@ -1,4 +1,4 @@
-"""Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
+"""Ledgers on key-value tables: the transactions of writes (exactly once), and the ranges of intervals."""
 
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper, LeaseNotes

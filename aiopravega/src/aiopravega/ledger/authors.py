@@ -1,4 +1,4 @@
-"""Who writes a record of a ledger."""
+"""The author of a ledger's record."""
 
 import getpass
 import socket

@@ -20,17 +20,17 @@ class LedgerCalls:
     _tail_of: Tail
 
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
-        """The commit ledger in a key-value table: what exactly-once writes have written."""
+        """The commit ledger in a key-value table: the records of exactly-once writes."""
         return CommitLedger(self.controller, self.store, self._tail_of, scope, table, self._keepers)
 
     @takes_stream
     async def written(
         self, stream: StreamName | str, write_id: str, *, ledger: str | None = None
     ) -> list[CommitRecord]:
-        """What an exactly-once write has written: a record for each generation that is done, the first one first.
+        """The records of an exactly-once write: one for each generation that is done, the first one first.
 
-        A record has the generation, the cuts between which its events are, and their number. The newest is the last;
-        there is none if the ledger does not know the write, or only one to a stream of this name that was deleted.
+        A record has the generation, the cuts before and after its events, and their number. The newest is the last. The
+        list is empty if the ledger does not know the write, or knows it of a deleted stream of this name only.
 
         Args:
             stream: that was written to: a StreamName, or a text `scope/stream`.
@@ -38,8 +38,8 @@ class LedgerCalls:
             ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
-            TableNotFoundError: there is no such ledger.
+            StreamNotFoundError: the stream does not exist.
+            TableNotFoundError: the ledger does not exist.
             ConfigurationError: `stream` or `ledger` is not a name.
         """
         sink = StreamName.of(stream)
@@ -49,5 +49,5 @@ class LedgerCalls:
         return [record for record in found.record.generations if record.state is CommitState.DONE]
 
     def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
-        """The cut ledger in a key-value table: which range belongs to which interval of a consumer."""
+        """The cut ledger in a key-value table: the ranges of the intervals of consumers."""
         return CutLedger(self.controller, self.store, scope, table)

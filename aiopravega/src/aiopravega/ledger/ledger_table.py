@@ -16,7 +16,7 @@ async def make_missing(controller: Controller, table: KeyValueTable, scope: str,
     It is read first: a controller needs 0.1 s to say that a table exists.
 
     Raises:
-        ScopeNotFoundError: there is no such scope.
+        ScopeNotFoundError: the scope does not exist.
     """
     try:
         await table.get(bytes(key_length))

@@ -1,6 +1,6 @@
-"""JSON in the tables of ledgers, read strictly: what is not understood is refused, not guessed. No I/O.
+"""JSON in the tables of ledgers, read strictly: a value that is not understood is refused, not guessed. No I/O.
 
-A value ends with a checksum of all before it, so that one that was changed anywhere is not read as something else.
+A value ends with a checksum of all before it, so that a damaged value is refused.
 """
 
 import json
@@ -36,7 +36,7 @@ def without_checksum(value: bytes) -> bytes:
 
 
 def object_in(value: bytes) -> dict[str, Any] | None:
-    """The JSON object that a value spells; None: it spells none, or has a name twice, or a number that is not one."""
+    """The JSON object of a value; None: it is not an object, has a name twice, or a number that JSON does not allow."""
     try:
         found = json.loads(value.decode(), object_pairs_hook=_unique, parse_constant=_refused)
     except (ValueError, RecursionError):
@@ -45,10 +45,10 @@ def object_in(value: bytes) -> dict[str, Any] | None:
 
 
 def read_value(model: type[M], value: bytes, version: int, what: str) -> M:
-    """A value of which there is one version that is read.
+    """Read a value of a kind that has one version.
 
     Raises:
-        LedgerError: it is damaged, or of another version; `what` says what it should be.
+        LedgerError: it is damaged, or of another version; `what` names its kind in the message.
     """
     try:
         found = object_in(value)
@@ -61,7 +61,7 @@ def read_value(model: type[M], value: bytes, version: int, what: str) -> M:
 
 def _check_names(value: object) -> object:
     if isinstance(value, dict) and value.keys() != {"scope", "stream"}:
-        raise ValueError("a stream has a scope and a name, and nothing else")
+        raise ValueError("a stream has a scope and a name, and no other field")
     return value
 
 
@@ -79,7 +79,7 @@ StoredTime = Annotated[AwareDatetime, BeforeValidator(_read_time)]
 
 
 def has_version(found: dict[str, Any], *versions: int) -> bool:
-    """Whether it says to be of one of these versions: `true` and `1.0` are not versions."""
+    """True if an object has one of these versions; `true` and `1.0` are not versions."""
     version = found.get("version")
     return type(version) is int and version in versions
 

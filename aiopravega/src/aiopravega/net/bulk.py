@@ -27,7 +27,7 @@ class BulkConnection:
         Raises:
             PravegaConnectionError: nothing listens there, or the listener closes the connection.
             TlsError: the certificate is refused, or the other side speaks no TLS.
-            ProtocolError: the other side is no segment store.
+            ProtocolError: the other side is not a segment store.
         """
         raw: socket.socket | None = None
         try:

@@ -18,7 +18,7 @@ from aiopravega.net.receiver import CommandReceiver
 # that is silent for three of them in a row is gone, even if TCP has not noticed.
 KEEP_ALIVE = 20.0
 _UNANSWERED = 3
-# Up to this many bytes are sent in one piece; more are not worth a copy.
+# Up to this many bytes are joined and sent at once; more are not worth a copy.
 _JOINED = 64 * 1024
 # A refused read has its offset in the field of the request id (0.13.0). Ids are larger than any offset, so both differ.
 _FIRST_REQUEST_ID = 1 << 62
@@ -66,7 +66,7 @@ class Connection:
             PravegaConnectionError: nothing listens there, or the listener closes the connection.
             PravegaTimeoutError: no Hello within the time limit.
             TlsError: the certificate is refused, or the other side speaks no TLS.
-            ProtocolError: the other side is no segment store.
+            ProtocolError: the other side is not a segment store.
         """
         self = cls(endpoint, keep_alive)
         try:
@@ -80,7 +80,7 @@ class Connection:
         except (*NETWORK_ERRORS, PravegaError) as error:
             await self.close()
             raise opening_error(error, endpoint, tls=ssl_context is not None) from error
-        except BaseException:  # cancelled: nobody else has the socket
+        except BaseException:  # cancelled: only this call has the socket
             await self.close()
             raise
         self._stay_alive()
@@ -88,7 +88,7 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """Whether the connection has ended; another one is needed then."""
+        """True if the connection has ended; another one is needed then."""
         return self._error is not None
 
     def next_request_id(self) -> int:
@@ -141,7 +141,7 @@ class Connection:
             del self._writer_of_request[registered.request_id]
 
     async def send(self, buffers: Sequence[bytes | memoryview]) -> None:
-        """Send bytes, in one piece and in order; waits while the socket takes no more.
+        """Send bytes, without a break and in order; waits while the socket takes no more.
 
         Raises:
             PravegaConnectionError: the connection has ended.

@@ -1,4 +1,4 @@
-"""Where a server listens, and the errors for failures to reach it."""
+"""Address of a segment store, and the errors for failures to reach it."""
 
 import ssl
 from dataclasses import dataclass

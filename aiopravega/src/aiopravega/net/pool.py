@@ -45,5 +45,5 @@ class ConnectionPool:
 
 
 def _is_over(opening: asyncio.Task[Connection]) -> bool:
-    """Whether an attempt has failed, or its connection has ended since."""
+    """True if an attempt has failed, or its connection has ended since."""
     return opening.done() and (opening.cancelled() or opening.exception() is not None or opening.result().closed)

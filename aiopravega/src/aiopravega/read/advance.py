@@ -43,7 +43,7 @@ class Advancer:
 
         Raises:
             ConfigurationError: an argument is not valid.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             StreamTruncatedError: retention or a truncation removed what follows `start`.
             InvalidRangeError: `end` lies before `start`, or beyond the tail.
             InvalidStreamCutError: a cut does not fit the stream's segments.
@@ -60,7 +60,7 @@ class Advancer:
         step = Advance(
             wanted, lambda segment: self._planner.segment_range(segment, wanted), self._controller.successors, self
         )
-        return StreamCut(start.stream, await step.take(max_bytes))
+        return StreamCut(start.stream, await step.advance(max_bytes))
 
     async def event_start(self, part: SegmentRange, target: int) -> int:
         """An event's start up to `target` and after the start of `part`; if none is sure, the end of its first event.
@@ -117,7 +117,7 @@ class Advance:
         self._parts: dict[SegmentId, SegmentRange] = {}
         self._successors: dict[SegmentId, Sequence[Successor]] = {}
 
-    async def take(self, max_bytes: int) -> Mapping[SegmentId, int]:
+    async def advance(self, max_bytes: int) -> Mapping[SegmentId, int]:
         """The positions of the cut where the step ends."""
         left = max_bytes
         while True:
@@ -133,7 +133,7 @@ class Advance:
             for segment in moving:
                 self._positions[segment] += distance
             left -= distance * len(moving)
-        await self._settle()
+        await self._move_to_event_starts()
         await self._enter_successors()
         return self._positions
 
@@ -180,7 +180,7 @@ class Advance:
         return before, after - self._positions.keys()
 
     async def _are_over(self, segments: set[SegmentId]) -> bool:
-        """Whether the cut is at or after the ends of all these segments, and the range does not end in any of them."""
+        """True if the cut is at or after the ends of all these segments, and the range does not end in any of them."""
         for segment in segments:
             if segment in self._positions:
                 if segment in self._end or not self._is_done(segment):
@@ -190,7 +190,7 @@ class Advance:
         return True
 
     async def _is_ahead(self, segment: SegmentId) -> bool:
-        """Whether a segment that is not in the cut will enter it later.
+        """True if a segment that is not in the cut will enter it later.
 
         If not, it has been left already: a cut of Java's readers has no position for a segment that they have read,
         while its successors wait for another segment.
@@ -211,7 +211,7 @@ class Advance:
             self._successors[segment] = await self._ask_successors(segment)
         return self._successors[segment]
 
-    async def _settle(self) -> None:
+    async def _move_to_event_starts(self) -> None:
         """Move positions inside a segment to starts of events."""
         parts = [self._parts[s] for s, position in self._positions.items() if self._moves_inside(s, position)]
         starts = await asyncio.gather(*(self._starts.event_start(p, self._positions[p.segment]) for p in parts))

@@ -53,13 +53,13 @@ class BulkConnections:
             PravegaError: the owner cannot be found or reached.
         """
         endpoint, token = self._locate(segment, again=again)
-        while (connection := self._take_idle(endpoint)) is not None:
+        while (connection := self._idle_connection(endpoint)) is not None:
             if not again:
                 return connection, token
             connection.close()  # as old as the one that has just failed
         return BulkConnection.open(endpoint, self._ssl_context, self._timeout), token
 
-    def _take_idle(self, endpoint: Endpoint) -> BulkConnection | None:
+    def _idle_connection(self, endpoint: Endpoint) -> BulkConnection | None:
         try:
             return self._idle[endpoint].popleft()
         except LookupError:  # none, or another thread was faster
@@ -76,13 +76,13 @@ class BulkConnections:
     def close(self) -> None:
         """Close the idle connections."""
         for endpoint in list(self._idle):
-            while (connection := self._take_idle(endpoint)) is not None:
+            while (connection := self._idle_connection(endpoint)) is not None:
                 connection.close()
 
 
 @dataclass(slots=True)
-class BufferedPiece:
-    """A piece of the range in a buffer of its own: bytes from offset `start`, at `buffer[headroom:]`."""
+class Window:
+    """Consecutive bytes of a range in their own buffer: from offset `start` on, at `buffer[headroom:]`."""
 
     start: int
     buffer: memoryview
@@ -96,7 +96,7 @@ class BufferedPiece:
 
     @property
     def size(self) -> int:
-        """The number of the segment's bytes that it holds."""
+        """The number of the segment's bytes in it."""
         return len(self.buffer) - self.headroom
 
     def slot(self, offset: int, length: int) -> memoryview:
@@ -135,7 +135,7 @@ class ReadAhead:
         self._request_bytes, self._requests = request_bytes, requests
         # The reader waits for one window; the others have room for all other requests.
         self._most_windows = 1 + -(-requests * request_bytes // window_bytes)
-        self._windows: deque[BufferedPiece] = deque()
+        self._windows: deque[Window] = deque()
         self._next = wanted.start
         # Open requests: from which offset to which. An offset is also the id of its request, because the server answers
         # a refused token with the offset (`PravegaRequestProcessor.readSegment`).
@@ -148,7 +148,7 @@ class ReadAhead:
         self._head = wire.SegmentReadHead(self._segment)
         self._head_buffer = memoryview(bytearray(self._head.size))
 
-    def windows(self) -> Generator[BufferedPiece, None, None]:
+    def windows(self) -> Generator[Window, None, None]:
         """All windows of the range, filled, in order.
 
         Raises:
@@ -203,16 +203,16 @@ class ReadAhead:
         if frames:
             self._connection.send(b"".join(frames))
 
-    def _new_window(self) -> BufferedPiece:
+    def _new_window(self) -> Window:
         size = min(self._window_bytes, self._wanted.end - self._next)
         buffer = memoryview(self._allocate(self._headroom + size)).cast("B")
-        return BufferedPiece(self._next, buffer, self._headroom, size)
+        return Window(self._next, buffer, self._headroom, size)
 
     def _request(self, start: int, end: int) -> bytes:
         return wire.encode(wire.ReadSegment(self._segment, start, end - start, self._token, start))
 
     def _receive(self) -> int:
-        """Take one answer; returns how many bytes of the range it brought."""
+        """Receive one answer; returns how many bytes of the range it brought."""
         assert self._connection is not None
         self._connection.receive_into(self._frame_header)
         kind, length = wire.parse_header(self._frame_header)

@@ -74,11 +74,11 @@ class Arithmetic:
         return StreamCutRange(history.earliest([one.start, other.start]), history.latest([one.end, other.end]))
 
     async def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
-        """What retention has left of a range; an empty range at the stream's head, if it has left nothing.
+        """The part of a range that retention has left; an empty range at the stream's head if it has left nothing.
 
         Raises:
             InvalidRangeError: the range ends before it starts.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             PravegaError: as `compare` does.
         """
         resolved = await self._planner.resolve(wanted, stream)
@@ -136,12 +136,12 @@ class Arithmetic:
         known = self._successors.get(segment)
         if known is None:
             known = await self._controller.successors(segment)
-            if known:  # else it still takes events
+            if known:  # a segment without successors still takes events
                 self._successors[segment] = known
         return known
 
     async def _check_is_of_stream(self, segment: SegmentId) -> None:
-        """The controller knows successors of removed segments, but none of segments that never existed."""
+        """Check that a segment is or was in the stream: the controller knows the successors of removed segments."""
         with contextlib.suppress(SegmentNotFoundError):
             if not await self._successors_of(segment):
                 await self._store.info(segment)

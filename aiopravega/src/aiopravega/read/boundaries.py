@@ -1,15 +1,15 @@
-"""Where an event surely starts in the middle of a segment, found from the bytes alone.
+"""Search for a certain start of an event in the middle of a segment, by its bytes alone.
 
 An event's frame begins with its length, so any true start gives all later starts: a *chain*. In a window of bytes that
 begins nowhere in particular, every offset that could be a header starts a chain; most soon meet one that cannot be a
 header. Two chains that meet continue as one. Since no frame is longer than the longest event, one of the candidates in
 the window's first half *is* a true start. So when all of their chains that reach the window's end have met, the last
-offset that they share is a true start, whatever the events contain. If they have not met, there is no answer.
+offset that they share is a true start, whatever the events contain. If they have not met, the search has no answer.
 `docs/explanation/splitting.md` explains why a smaller window can give a wrong answer.
 
 Where events may be longer than a window, it may hold no true start, and no window of bytes is proof. Then only a chain
 of many events is believed: bytes that are not frames give chains that soon break. Bytes inside a long event that *are*
-frames can still give a wrong answer; the readers of the pieces notice that they do not meet.
+frames can still give a wrong answer; the readers of the parts notice that the parts do not meet.
 
 This module knows bytes only, no servers and no offsets in segments.
 """
@@ -28,7 +28,7 @@ _HEADER: Final = struct.Struct(">q")
 # with {5,}, the pattern has a literal prefix, which makes the search many times faster.
 _RUN: Final = re.compile(rb"\0\0\0\0\0\0*")
 _ZEROS: Final = bytes(5)
-# Zero bytes that are a whole header: that of an event of no bytes.
+# Zero bytes that are a whole header: the header of an event of no bytes.
 _EMPTY_FRAMES: Final = re.compile(rb"\0\0\0\0\0\0\0\0\0*")
 # Where events may be longer than the window, a chain of so many events with data is always believed.
 STRONG: Final = 64
@@ -37,12 +37,12 @@ STRONG: Final = 64
 # the next.
 _WINDOWS: Final = 10**9
 _MOST_LIKELY: Final = 3 / 8
-# How far before the end of a run of zeros the header of an event with data can start.
+# Distances from the end of a run of zeros at which the header of an event with data can start.
 _BEFORE_END: Final = (7, 6, 5)
 
 
 def window_bytes(largest: int = wire.MAX_EVENT) -> int:
-    """How many bytes `find_boundary` needs: any two frames, and a header."""
+    """The number of bytes that `find_boundary` needs: any two frames, and a header."""
     return 2 * (largest + wire.EVENT_HEADER) + wire.EVENT_HEADER
 
 
@@ -125,17 +125,17 @@ class _Chains:
             chain.append(at)
             at += wire.EVENT_HEADER + length
         if self._leads_far(chain) and len(chain) < STRONG:
-            # Read two bytes too late, nearly every header is that of a long event, which leads out of the window. The
-            # chain that it passes may still be the true one.
+            # Read two bytes too late, nearly every header has the length of a long event, which leads out of the
+            # window. The chain that it passes may still be the true one.
             return [], False, True
         return chain, False, False
 
     def _leads_far(self, chain: list[int]) -> bool:
-        """Whether a chain ends with an event that is longer than is common."""
+        """True if a chain ends with an event that is longer than is common."""
         return bool(chain) and int.from_bytes(self._window[chain[-1] : chain[-1] + wire.EVENT_HEADER]) > self._largest
 
     def _after_empty_frames(self, at: int) -> int:
-        """Where the chain through `at`, a header of zeros, reaches a header that has other bytes."""
+        """The offset at which the chain through `at`, a header of zeros, reaches a header that has other bytes."""
         _, end = self._empty_frames[bisect_right(self._empty_frames, (at, len(self._window))) - 1]
         if end == len(self._window):
             return end
@@ -148,7 +148,7 @@ class _Chains:
 
 
 def _enough(candidates: int, share: float) -> int:
-    """How many events make a chain believable, if `candidates` positions, a `share` of all, could start an event."""
+    """The events that make a chain believable, if `candidates` positions, a `share` of all, could start an event."""
     if not candidates:
         return STRONG
     return min(STRONG, math.ceil(math.log(_WINDOWS * candidates) / -math.log(min(share, _MOST_LIKELY))))

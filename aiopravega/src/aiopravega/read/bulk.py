@@ -2,7 +2,7 @@
 
 Frames are found by a scan that the caller may replace, and buffers come from the caller too, so that Spark gets Arrow's
 without a copy. Only the part of an event that a block cuts off is copied, in front of the next block. An event that is
-longer than a block gets a buffer of its own.
+longer than a block gets its own buffer.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sized
@@ -14,7 +14,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import EventTooLargeError, MalformedEventError
 from aiopravega.names import SegmentId
-from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BufferedPiece, BulkConnections, Locate, ReadAhead
+from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BulkConnections, Locate, ReadAhead, Window
 from aiopravega.read.frame_errors import cut_off, no_event, too_large
 
 # A reader has up to three blocks: one in use, one that it waits for, one requested ahead.
@@ -50,7 +50,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
 
     def __init__(
         self,
-        windows: Generator[BufferedPiece, None, None],
+        windows: Generator[Window, None, None],
         wanted: SegmentRange,
         scan: Scan[S],
         allocate: Allocate,
@@ -77,7 +77,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
         raise StopIteration
 
     def _next_data(self) -> memoryview | None:
-        """The bytes from `_position` on: those of the next window, or of one event that is longer than a window."""
+        """The bytes from `_position` on: the next window, or one event that is longer than a window."""
         if self._left is not None:
             left, self._left = self._left, None
             return left
@@ -89,7 +89,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
             return self._long_event(window, len(self._rest) + missing)
         return _joined(self._rest, window, self._allocate)
 
-    def _long_event(self, window: BufferedPiece, size: int) -> memoryview:
+    def _long_event(self, window: Window, size: int) -> memoryview:
         """The frame of `size` bytes that begins with `_rest` and ends in a later window; each byte is copied once."""
         frame = memoryview(self._allocate(size)).cast("B")
         filled = len(self._rest)
@@ -159,7 +159,7 @@ class BulkReader:
             EventTooLargeError: an event has more than the configuration's `max_event_bytes`.
             StreamTruncatedError: the range begins before the segment's head.
             SegmentNotFoundError: the segment was deleted, or truncated as a whole.
-            PravegaError: what else the server answers, or why it could not be reached for the retry timeout.
+            PravegaError: any other answer of the server, or why it could not be reached for the retry timeout.
         """
         ahead = ReadAhead(
             self._connections,
@@ -173,7 +173,7 @@ class BulkReader:
         return EventBlocks(ahead.windows(), wanted, scan, allocate, self._max_event_bytes)
 
 
-def _joined(rest: bytes, window: BufferedPiece, allocate: Allocate) -> memoryview:
+def _joined(rest: bytes, window: Window, allocate: Allocate) -> memoryview:
     """The window's bytes with `rest`, the end of the window before, in front of them."""
     start = window.headroom - len(rest)
     if start >= 0:

@@ -1,4 +1,4 @@
-"""The client's calls about cuts, ranges, and what lies in them: a part of `aiopravega.client.PravegaClient`."""
+"""The client's calls about cuts, ranges and the events in them: a part of `aiopravega.client.PravegaClient`."""
 
 from collections.abc import AsyncGenerator, Mapping
 
@@ -71,7 +71,7 @@ class RangeCalls:
         return await divider.divide(resolved, parts or 0)
 
     async def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
-        """Split each range of a segment into so many pieces, as `split` does, or fewer; they stay in order."""
+        """Split each range of a segment into so many parts, as `split` does, or fewer; they stay in order."""
         return await self._splitter.split(wanted)
 
     async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
@@ -88,11 +88,11 @@ class RangeCalls:
         return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
 
     async def compare(self, one: StreamCut, other: StreamCut) -> Order:
-        """Whether `one` is before `other`, equal to it, after it, or neither; across scalings."""
+        """The order of two cuts: `one` is before `other`, equal to it, after it, or neither; across scalings."""
         return await self.arithmetic.compare(one, other)
 
     async def overlaps(self, one: StreamCutRange, other: StreamCutRange) -> bool:
-        """Whether any bytes lie in both ranges."""
+        """True if any bytes lie in both ranges."""
         return await self.arithmetic.intersection(one, other) is not None
 
     async def intersection(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange | None:
@@ -104,11 +104,11 @@ class RangeCalls:
         return await self.arithmetic.union(one, other)
 
     async def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
-        """What retention has left of a range; an empty range at the stream's head, if it has left nothing."""
+        """The part of a range that retention has left; an empty range at the stream's head if it has left nothing."""
         return await self.arithmetic.clip(wanted, stream)
 
     async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncGenerator[Event, None]:
-        """The events of a range; those of one routing key in the order of their writing.
+        """The events of a range; events of one routing key come in the order of their writing.
 
         A caller that stops early closes it, as `contextlib.aclosing` does: this drops the bytes that it has requested
         ahead.

@@ -53,8 +53,8 @@ async def read_bytes(store: SegmentStore, segment: SegmentId, start: int, end: i
     return parts
 
 
-async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncGenerator[bytes, None]:
-    """The bytes of a range in order, with `_READ_AHEAD` requests under way."""
+async def read_windows(store: SegmentStore, wanted: SegmentRange) -> AsyncGenerator[bytes, None]:
+    """The bytes of a range in order, in windows of `_REQUEST_BYTES`, with `_READ_AHEAD` requests under way."""
     starts = iter(range(wanted.start, wanted.end, _REQUEST_BYTES))
     waiting: deque[asyncio.Task[list[bytes | memoryview]]] = deque()
 
@@ -79,7 +79,7 @@ async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncGenerat
 
 
 async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[Event]:
-    """The events of one segment's range; of a long one, up to two copies are in memory.
+    """The events of one segment's range; a long event may be in memory twice.
 
     Raises:
         MalformedEventError: the range starts or ends inside an event.
@@ -88,10 +88,10 @@ async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterat
     carried: list[bytes] = []
     size = needed = 0  # carried bytes, and the size of the event that they begin
     position = wanted.start  # of the first byte that is carried
-    async with aclosing(read_pieces(store, wanted)) as pieces:
-        async for piece in pieces:
-            carried.append(piece)
-            size += len(piece)
+    async with aclosing(read_windows(store, wanted)) as windows:
+        async for window in windows:
+            carried.append(window)
+            size += len(window)
             if size < needed:
                 continue
             data = b"".join(carried)

@@ -31,7 +31,7 @@ class GivenCuts:
             InvalidStreamCutError: it is of another stream, or does not fit the stream's segments.
             InvalidRangeError: it lies beyond the tail.
             StreamTruncatedError: it lies before the head.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         if cut.stream != stream:
             raise InvalidStreamCutError(f"{cut} is not of stream {stream}: give a StreamCut of that stream")

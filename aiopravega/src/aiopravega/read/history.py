@@ -1,9 +1,9 @@
 """The order of StreamCuts of one stream, where scalings replaced segments between them.
 
-A cut stands for all bytes before it: those of a segment up to its position, and the whole of every segment that its
-segments replaced. So cuts form a lattice: of any two there is a last one that is before both (`earliest`) and a first
-one that is after both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and
-another in the next. This module asks no server: its caller gives the predecessors of segments.
+A cut stands for all bytes before it: the bytes of a segment up to its position, and every segment that its segments
+replaced, as a whole. So cuts form a lattice: any two have a last cut before both (`earliest`) and a first one after
+both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and another in the
+next. This module asks no server: its caller gives the predecessors of segments.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ class Order(Enum):
 
     @classmethod
     def of(cls, not_behind: bool, not_before: bool) -> Self:
-        """From the two halves of the answer."""
+        """The order by the two halves of the answer."""
         if not_behind:
             return cls.SAME if not_before else cls.BEFORE
         return cls.AFTER if not_before else cls.INCOMPARABLE
@@ -61,13 +61,13 @@ class History:
             for each in replaced:
                 self._after[each].add(segment)
         self._lengths = lengths
-        # Predecessors first: a segment's epoch is that of its making.
+        # Predecessors first: the epoch of a segment is the epoch that made it.
         self._ordered = sorted(predecessors, key=lambda segment: segment.epoch)
         self._empty = [segment for segment in self._ordered if lengths.get(segment) == 0]
         self._replaced = [segment for segment in self._ordered if self._after[segment]]
 
     def passed(self, cut: StreamCut) -> dict[SegmentId, int]:
-        """How many bytes of every segment lie before a cut; a number beyond any position is the whole of it.
+        """The number of bytes of every segment before a cut; a number beyond any position is the whole segment.
 
         Raises:
             InvalidStreamCutError: the cut is inside a segment, and in one that replaced it as well.
@@ -168,7 +168,7 @@ class History:
         """The segments in which a cut has no position, because it is in those that replaced them.
 
         Segments that were replaced together leave a cut together, so that it covers every routing key once. Cuts of
-        Java's readers may be ahead of that: in one of several segments that replaced several.
+        Java's readers may be further: in one of several segments that replaced several.
         """
         left: set[SegmentId] = set()
         begun = self._begun(passed)

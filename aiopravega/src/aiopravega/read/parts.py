@@ -2,8 +2,8 @@
 
 Where a stream scales inside the range, its segments follow one another: the range is a sequence of *stages*, in each of
 which a set of segments covers all routing keys. A segment's bytes are spread evenly over the stages that it takes part
-in. A cut lies inside one stage and has the segments of that stage, so it is one that Pravega's own readers could have
-made: no segment begins before its predecessors have ended.
+in. A cut lies inside one stage and has its segments, so Pravega's own readers could have made it: no segment begins
+before its predecessors have ended.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class _Life:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """How the segments of a range follow one another."""
+    """The stages of a range: the order in which its segments follow one another."""
 
     parts: Mapping[SegmentId, SegmentRange]
     lives: Mapping[SegmentId, _Life]
@@ -124,9 +124,9 @@ class Stages:
         Args:
             parts: the range of every segment, empty ones too.
             start: the segments of the range's start.
-            successors: of each segment, those that are in the range.
+            successors: the successors of each segment that are in the range.
         """
-        # All successors of a segment were made at the same time: that of their epoch.
+        # All successors of a segment were made at the same time, with their epoch.
         epochs = sorted({part.segment.epoch for part in parts if part.segment not in start})
         first = {part.segment: 0 if part.segment in start else 1 + epochs.index(part.segment.epoch) for part in parts}
         lives = {

@@ -37,7 +37,7 @@ class Planner:
         """The first cut that can still be read.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         return StreamCut(stream, await self._controller.head_segments(stream))
 
@@ -45,7 +45,7 @@ class Planner:
         """The cut after the last event that is written now.
 
         Raises:
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
             SegmentNotFoundError: its segments are gone, while the controller still has the stream.
         """
         for _ in range(_TAIL_ATTEMPTS - 1):
@@ -113,7 +113,7 @@ class Planner:
         """
         segments = set(await self._segments(resolved))
         segments.update(resolved.start.positions, resolved.end.positions)
-        # A segment's epoch is that of its making, so predecessors sort first.
+        # The epoch of a segment is the epoch that made it, so predecessors sort first.
         ordered = sorted(segments, key=lambda segment: (segment.epoch, segment.number))
         return list(await asyncio.gather(*(self.segment_range(segment, resolved) for segment in ordered)))
 

@@ -31,7 +31,7 @@ _GLANCE: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class EventPointer:
-    """Where one event is: its segment, the offset of its frame there, and the frame's length (header included)."""
+    """The position of one event: its segment, the offset and the length of its frame there (header included)."""
 
     segment: SegmentId
     offset: int

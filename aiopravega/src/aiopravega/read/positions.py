@@ -10,7 +10,7 @@ async def find_cut(client: RangeCalls, stream: StreamName, position: Position) -
     """The cut at a position; the unbounded cut stays unbounded.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
     """
     match position:
         case NamedCut.HEAD:
@@ -27,7 +27,7 @@ async def find_range(
     """The range between two positions, with both ends fixed; the same name means the same cut at both ends.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         InvalidStreamCutError: a cut is of another stream.
         InvalidRangeError: the end lies before the start.
     """

@@ -1,8 +1,8 @@
-"""Splitting ranges of segments into pieces that end between events.
+"""Splitting ranges of segments into parts that end between events.
 
 Pravega keeps no index of events, so event starts are found by reading: from a known start if one is near, by a window
 of bytes otherwise (`aiopravega.read.boundaries`). If a window gives no certain start, an earlier window is tried, and
-the events are followed from there; long ones are not read. If that is too far, two pieces stay one.
+the events are followed from there; long ones are not read. If that is too far, two parts stay one.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from aiopravega import wire
 from aiopravega.cuts import SegmentRange
 from aiopravega.names import SegmentId
 from aiopravega.read.boundaries import find_boundary, window_bytes
-from aiopravega.read.events import read_pieces
+from aiopravega.read.events import read_windows
 from aiopravega.read.walk import Walk
 from aiopravega.store import SegmentStore
 
@@ -43,22 +43,22 @@ class Splitter:
         self._turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def split(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
-        """Split each range into so many pieces of about equal size, or fewer, and keep the order.
+        """Split each range into so many parts of about equal size, or fewer, and keep the order.
 
         Raises:
             PravegaError: the segments cannot be read.
         """
-        pieces = await asyncio.gather(*(self._pieces(part, count) for part, count in wanted.items()))
-        return [piece for group in pieces for piece in group]
+        parts = await asyncio.gather(*(self._parts(each, count) for each, count in wanted.items()))
+        return [part for group in parts for part in group]
 
-    async def _pieces(self, part: SegmentRange, count: int) -> list[SegmentRange]:
-        targets = [part.start + part.size * number // count for number in range(1, count)]
-        starts = await self.boundaries(part, targets)
-        edges = sorted({part.start, *(at for at in starts if at is not None), part.end})
-        return [SegmentRange(part.segment, start, end) for start, end in pairwise(edges)]
+    async def _parts(self, wanted: SegmentRange, count: int) -> list[SegmentRange]:
+        targets = [wanted.start + wanted.size * number // count for number in range(1, count)]
+        starts = await self.boundaries(wanted, targets)
+        edges = sorted({wanted.start, *(at for at in starts if at is not None), wanted.end})
+        return [SegmentRange(wanted.segment, start, end) for start, end in pairwise(edges)]
 
     async def boundaries(self, part: SegmentRange, targets: Sequence[int]) -> list[int | None]:
-        """For each of some offsets, in their order, an event's start shortly before it, or None if none is certain.
+        """The start of an event shortly before each of some offsets, in their order; None if none is certain.
 
         Args:
             part: a range that starts and ends between events.
@@ -75,10 +75,10 @@ class Splitter:
             groups[-1].append(target)
             before = target
         starts = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
-        return await self._settle(part, targets, [at for group in starts for at in group])
+        return await self._with_followed(part, targets, [at for group in starts for at in group])
 
     async def _in_turn(self, part: SegmentRange, targets: Iterable[int]) -> list[int | None]:
-        """The same for offsets so near to each other that following the events between them is fastest."""
+        """The starts for offsets so near to each other that following the events between them is fastest."""
         found: list[int | None] = []
         known: int | None = part.start
         async with self._turns:
@@ -92,17 +92,17 @@ class Splitter:
     async def _in_window(self, part: SegmentRange, target: int) -> int | None:
         """The start of an event that the window before `target` shows."""
         wanted = SegmentRange(part.segment, target - _WINDOW, target)
-        window = b"".join([piece async for piece in read_pieces(self._store, wanted)])
+        window = b"".join([data async for data in read_windows(self._store, wanted)])
         # In a thread, because it takes a tenth of a second and more where events are short.
         longest = self._store.max_event_bytes
         position = await asyncio.to_thread(find_boundary, window, wire.MAX_EVENT, longest)
         return None if position is None else wanted.start + position
 
-    async def _settle(
+    async def _with_followed(
         self, part: SegmentRange, targets: Sequence[int], starts: Sequence[int | None]
     ) -> list[int | None]:
         """Find the starts that windows did not give, in turn, by following the events from an earlier start."""
-        settled: list[int | None] = []
+        offsets: list[int | None] = []
         walk = Walk(self._store, part.segment, part.start, self._patience)
         for target, at in zip(targets, starts, strict=True):
             offset = at
@@ -117,8 +117,8 @@ class Splitter:
                     part.segment,
                     target,
                 )
-            settled.append(offset)
-        return settled
+            offsets.append(offset)
+        return offsets
 
     async def _approach(self, walk: Walk, part: SegmentRange, target: int) -> None:
         """Bring a walk near to a target, by windows before it."""

@@ -1,6 +1,6 @@
-"""From event to event through a segment, from a known start: this surely finds an offset between events.
+"""A walk from event to event through a segment, from a known start: this surely finds an offset between events.
 
-Short events are read; of long events only the headers, so that a walk through a segment of long events is quick.
+Short events are read as a whole, long events by their headers only, so that a walk through long events is quick.
 """
 
 import sys
@@ -11,7 +11,7 @@ from aiopravega import wire
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId
-from aiopravega.read.events import read_bytes, read_pieces
+from aiopravega.read.events import read_bytes, read_windows
 from aiopravega.store import SegmentStore
 
 # A longer event is stepped over: a request for the next header costs less than its bytes.
@@ -77,10 +77,10 @@ class Walk:
     async def _over_short_events(self, start: int, target: int) -> tuple[int, bytes]:
         """The start of the next long event, or of the last one up to `target`, and bytes from there on."""
         position, rest = start, b""
-        async with aclosing(read_pieces(self._store, SegmentRange(self._segment, start, target))) as pieces:
-            async for piece in pieces:
-                data = rest + piece
-                self.patience -= len(piece)
+        async with aclosing(read_windows(self._store, SegmentRange(self._segment, start, target))) as windows:
+            async for window in windows:
+                data = rest + window
+                self.patience -= len(window)
                 _, whole = wire.scan_frames(data, 0, len(data))
                 position, rest = position + whole, data[whole:]
                 if wire.frame_size(rest) > _LONG or self.patience <= 0:

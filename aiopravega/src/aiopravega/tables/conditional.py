@@ -1,8 +1,8 @@
-"""Conditional updates: what came of one is what the table shows, not only what the server answered.
+"""Conditional updates: the table shows their outcome, not only the answer of the server.
 
-Two things stand between the answer and the table. An answer can be lost: then the next attempt meets the update of the
-one before. And a server checks conditions against updates that it has not stored yet: who reads at once after such
-a conflict still finds the entry as it was, and if the server cannot store that update, there was none.
+An answer and the table may differ in two ways. An answer can be lost: then the next attempt meets the update of the
+attempt before. And a server checks conditions against updates that it has not stored yet: a read at once after such a
+conflict still finds the entry as it was, and if the server cannot store that update, it never happened.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from aiopravega.retry import Retries, RetryPolicy
 
 # An update without a condition.
 ANY: Final = wire.KEY_ANY_VERSION
-# The condition that there is no entry.
+# The condition that the entry does not exist.
 ABSENT: Final = wire.KEY_NOT_EXISTS
 
 
@@ -36,7 +36,7 @@ async def conditionally(
     policy: RetryPolicy,
     what: str,
 ) -> Sequence[int]:
-    """Repeat an update until it is known what came of it; returns the new versions, none of keys that are removed.
+    """Repeat an update until its outcome is known; returns the new versions of the keys that are not removed.
 
     Args:
         attempt: sends the update.
@@ -58,8 +58,8 @@ async def conditionally(
             if unanswered and _done(found, wanted):
                 return [found[key].version for key in wanted if key in found]
             if not _as_before(found, wanted):
-                raise TableConflictError(f"{what}: a key was changed by somebody else meanwhile") from None
-            hidden = ServerError(f"{what}: a key is being changed by somebody else, which the table does not show yet")
+                raise TableConflictError(f"{what}: another client has changed a key meanwhile") from None
+            hidden = ServerError(f"{what}: another client is changing a key, which the table does not show yet")
             pause = retries.pause_after(hidden)
         except PravegaError as error:
             unanswered = True
@@ -68,12 +68,12 @@ async def conditionally(
 
 
 def _done(found: Mapping[bytes, TableEntry], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
-    """Whether the table shows what the update was to make."""
+    """True if the table shows the update."""
     return all((found[key].value if key in found else None) == value for key, (value, _) in wanted.items())
 
 
 def _as_before(found: Mapping[bytes, TableEntry], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
-    """Whether all keys have the version that they must have: then nothing is seen of what a conflict was with."""
+    """True if all keys have the version that they must have: then the other update of a conflict is not visible."""
     return all(
         version == ANY or (found[key].version if key in found else ABSENT) == version
         for key, (_, version) in wanted.items()

@@ -40,7 +40,7 @@ class KeyValueTable:
     A key is its primary and secondary part, one after the other.
 
     Raises:
-        TableNotFoundError: on the first call, when there is no such table.
+        TableNotFoundError: on the first call, if the table does not exist.
         ConfigurationError: a key does not have the table's length.
     """
 
@@ -113,7 +113,7 @@ class KeyValueTable:
         await self._conditionally(attempt, {key: (None, expected)}, "removal from")
 
     async def remove_all(self, keys: Iterable[bytes]) -> None:
-        """Remove keys, whatever their versions, with few requests; those that do not exist are fine."""
+        """Remove keys, whatever their versions, with few requests; keys that do not exist are fine."""
         by_segment: defaultdict[SegmentId, list[wire.TableKey]] = defaultdict(list)
         for key in keys:
             by_segment[await self._segment(key)].append(wire.TableKey(key, ANY))
@@ -209,7 +209,7 @@ class KeyValueTable:
             self._configuration = await self._controller.table_configuration(self._scope, self._table)
         lengths = self._configuration
         if len(key) != lengths.total_key_length:
-            secondary = f", of which {lengths.key_length} are the primary part" if lengths.secondary_key_length else ""
+            secondary = f" ({lengths.key_length} for the primary part)" if lengths.secondary_key_length else ""
             raise ConfigurationError(
                 f"{key[:_LONGEST_SHOWN]!r} is not a key of table {self._scope}/{self._table}: it has {len(key)} "
                 f"bytes, but the table's keys have {lengths.total_key_length}{secondary}"
@@ -224,7 +224,7 @@ class KeyValueTable:
         if others:
             raise ConfigurationError(
                 f"{len(entries)} keys of {self._scope}/{self._table} are in {len(others) + 1} partitions of the table: "
-                "only those of one partition can be changed at once. Make the table with one partition"
+                "only keys of one partition can be changed at once. Make the table with one partition"
             )
         wanted = tuple((wire.TableKey(key, version), value) for key, (value, version) in entries.items())
 

@@ -1,4 +1,4 @@
-"""What a command is: a frozen dataclass with a number, and a codec for each of its attributes.
+"""Commands: frozen dataclasses with a number, and a codec for each of their attributes.
 
 An attribute's codec is in its annotation, so that a command's declaration is its layout. Trailing attributes
 with defaults may be missing in a frame: older servers leave them out.
@@ -44,13 +44,13 @@ class Command:
 
 
 class Request(Command):
-    """What a client sends."""
+    """A command that a client sends."""
 
     __slots__ = ()
 
 
 class Reply(Command):
-    """What a segment store answers."""
+    """A command with which a segment store answers."""
 
     __slots__ = ()
 

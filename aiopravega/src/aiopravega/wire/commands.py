@@ -146,7 +146,7 @@ class InvalidEventNumber(Reply):
     event_number: Long = ABSENT
 
 
-# --- events that are too long for an append: a segment of their own, which is merged ------------------------
+# --- events that are too long for an append: their own segment, which is merged ------------------------
 
 
 @register

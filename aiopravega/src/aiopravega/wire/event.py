@@ -26,7 +26,7 @@ def frame_events(events: Iterable[bytes]) -> bytes:
 
 
 def frame_size(beginning: bytes) -> int:
-    """How many bytes the frame has that begins so, header included; 0 if the header is not whole."""
+    """The size in bytes of a frame by its beginning, header included; 0 if the header is not whole."""
     return EVENT_HEADER + _HEADER.unpack_from(beginning)[0] if len(beginning) >= EVENT_HEADER else 0
 
 

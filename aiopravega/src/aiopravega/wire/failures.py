@@ -108,7 +108,10 @@ class OperationUnsupported(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class SegmentAttributeUpdated(Reply):
-    """Whether an attribute had the value that an update, or a merge, expects; a merge is answered so only if not."""
+    """The answer to an update of an attribute, which says if the attribute had the expected value.
+
+    It also answers a merge that expects another value of the attribute.
+    """
 
     TYPE: ClassVar[int] = 37
     request_id: Long
@@ -139,7 +142,7 @@ class ErrorMessage(Reply):
 
 
 def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
-    """The error that an answer about `segment` stands for; None if the answer is no failure."""
+    """The error that an answer about `segment` stands for; None if the answer is not a failure."""
     match reply:
         case WrongHost():
             return errors.WrongHostError(f"{segment} is owned by another segment store ({reply.correct_host or '?'})")

@@ -44,7 +44,7 @@ class Field(Protocol[T]):
     def read(self, frame: memoryview, at: int) -> tuple[T, int]: ...
 
 
-def take(frame: memoryview, at: int, length: int) -> memoryview:
+def slice_of(frame: memoryview, at: int, length: int) -> memoryview:
     """`length` bytes of a frame; `ProtocolError` if it does not have them."""
     if length < 0 or at + length > len(frame):
         raise ProtocolError(f"a frame of {len(frame)} bytes promises {length} more bytes at {at}")
@@ -61,7 +61,7 @@ class Packed(Generic[T]):
         frame += self._struct.pack(value)
 
     def read(self, frame: memoryview, at: int) -> tuple[T, int]:
-        value: T = self._struct.unpack(take(frame, at, self._struct.size))[0]
+        value: T = self._struct.unpack(slice_of(frame, at, self._struct.size))[0]
         return value, at + self._struct.size
 
 
@@ -84,7 +84,7 @@ class Text:
     def read(self, frame: memoryview, at: int) -> tuple[str, int]:
         length, at = _USHORT.read(frame, at)
         # Java writes "modified UTF-8"; only stack traces could differ.
-        return str(take(frame, at, length), "utf-8", "replace"), at + length
+        return str(slice_of(frame, at, length), "utf-8", "replace"), at + length
 
 
 class Uuid:
@@ -94,7 +94,7 @@ class Uuid:
         frame += value.bytes
 
     def read(self, frame: memoryview, at: int) -> tuple[uuid.UUID, int]:
-        return uuid.UUID(bytes=bytes(take(frame, at, 16))), at + 16
+        return uuid.UUID(bytes=bytes(slice_of(frame, at, 16))), at + 16
 
 
 class Data:
@@ -106,7 +106,7 @@ class Data:
 
     def read(self, frame: memoryview, at: int) -> tuple[bytes | memoryview, int]:
         length, at = INT.read(frame, at)
-        return take(frame, at, length), at + length
+        return slice_of(frame, at, length), at + length
 
 
 class Rest:
@@ -163,7 +163,7 @@ class _Update:
 
     def read(self, frame: memoryview, at: int) -> tuple[AttributeUpdate, int]:
         attribute, at = UUID.read(frame, at)
-        kind, at = take(frame, at, 1)[0], at + 1
+        kind, at = slice_of(frame, at, 1)[0], at + 1
         if kind != _REPLACE_IF_EQUALS:
             raise ProtocolError(f"an update of an attribute has the unknown kind {kind}")
         new, at = LONG.read(frame, at)

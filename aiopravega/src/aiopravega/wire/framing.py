@@ -13,7 +13,7 @@ FRAME_HEADER: Final = 8
 MAX_FRAME: Final = 0x00FF_FFFF
 _HEADER = struct.Struct(">ii")
 _WRITER_ID_BYTES = 16
-# Frames up to this size, header included, are parsed where they arrive; a larger one gets a buffer of its own.
+# Frames up to this size, header included, are parsed where they arrive; a larger one gets its own buffer.
 _SCRATCH = 64 * 1024
 
 
@@ -87,7 +87,7 @@ class FrameDecoder:
         self._large_filled = 0
 
     def buffer(self) -> memoryview:
-        """Where the next bytes belong; it has room for at least one."""
+        """The buffer for the next bytes; it has room for at least one."""
         if self._large is not None:
             return self._large[self._large_filled :]
         return self._scratch[self._filled :]

@@ -1,4 +1,4 @@
-"""The first words on every connection: which versions of the protocol each side speaks."""
+"""The greeting of every connection: the versions of the protocol that each side speaks."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def check_hello(answer: Command, server: object) -> None:
     """See that `server` answered our `HELLO` with versions that overlap ours.
 
     Raises:
-        ProtocolError: they do not, or the answer is something else.
+        ProtocolError: they do not, or the answer is another command.
     """
     if not isinstance(answer, Hello):
         raise ProtocolError(

@@ -1,4 +1,4 @@
-"""The head of a `SegmentRead` frame, for readers that receive its data straight into a buffer of their own.
+"""The head of a `SegmentRead` frame, for readers that receive its data straight into their own buffers.
 
 A frame is type and length, then this head, then the data, then the request id. One head fits all answers about one
 segment, so that it is laid out once.
@@ -10,7 +10,7 @@ from aiopravega.errors import ProtocolError
 
 
 class SegmentReadHead:
-    """What precedes the data in the answers about one segment; `size` is in bytes, without type and length."""
+    """The fields before the data in the answers about one segment; `size` is in bytes, without type and length."""
 
     def __init__(self, segment: str) -> None:
         self._segment = segment.encode()
@@ -26,7 +26,7 @@ class SegmentReadHead:
         """
         name_length, name, offset, _, end_of_segment, data_length = self._layout.unpack_from(head)
         if name_length != len(self._segment) or name != self._segment:
-            raise ProtocolError(f"asked for bytes of {self._segment.decode()}, but got those of another segment")
+            raise ProtocolError(f"asked for bytes of {self._segment.decode()}, but got bytes of another segment")
         if not 0 <= data_length <= frame_length - self.size:
             raise ProtocolError(f"a frame of {frame_length} bytes promises {data_length} bytes of a segment")
         return offset, data_length, end_of_segment

@@ -67,7 +67,7 @@ class SegmentAppender:
         return [sent.block for sent in self._unacknowledged]
 
     def enqueue(self, block: FramedBlock) -> None:
-        """Take a block; it is sent after all earlier ones.
+        """Put a block in the queue; it is sent after all earlier ones.
 
         Raises:
             PravegaError: why this appender has stopped.
@@ -145,7 +145,7 @@ class SegmentAppender:
                 self._expect_progress()
                 await self._send_all(connection, request_id)
         except TimeoutError:
-            # Nobody else gets an answer over this connection either.
+            # Other requests do not get an answer over this connection either.
             await connection.close()
             self._store.forget(self.segment, Access.WRITE)
             raise PravegaTimeoutError(

@@ -86,7 +86,7 @@ class BatchBuilder:
         self.size = 0
 
     def add(self, data: bytes | bytearray | memoryview, position: float) -> bool:
-        """Take one event; returns whether the block is full."""
+        """Add one event; returns True if the block is full."""
         frames = self._frames
         frames.append(wire.event_header(len(data)))
         frames.append(bytes(data))
@@ -94,8 +94,8 @@ class BatchBuilder:
         self.size += wire.EVENT_HEADER + len(data)
         return self.size >= BLOCK_BYTES or len(self._positions) >= BLOCK_EVENTS
 
-    def take(self) -> FramedBlock | None:
-        """Return the block collected so far, and start a new one; None if there is no event."""
+    def next_block(self) -> FramedBlock | None:
+        """Return the block collected so far, and start a new one; None if it has no event."""
         if not self._positions:
             return None
         block = FramedBlock(b"".join(self._frames), len(self._positions), self._positions)

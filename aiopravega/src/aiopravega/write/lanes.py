@@ -47,7 +47,7 @@ class Lanes:
 
     def emit(self, lane: int) -> FramedBlock | None:
         """Hand the lane's batch to its appender; returns it if the appender has stopped."""
-        block = self.builders[lane].take()
+        block = self.builders[lane].next_block()
         return None if block is None else self.enqueue(lane, block)
 
     def enqueue(self, lane: int, block: FramedBlock) -> FramedBlock | None:

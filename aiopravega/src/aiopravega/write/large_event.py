@@ -1,4 +1,4 @@
-"""One event that is too long for an append: written into a segment of its own, which is merged into the stream's.
+"""One event that is too long for an append: written into its own segment, which is merged into the stream's.
 
 As the Java client does it, readers see all of the event or nothing. Here the merge also leaves a mark on the stream's
 segment, and is done only if the mark is not there yet: so the event gets in once, whatever answers are lost.
@@ -44,7 +44,7 @@ class LargeEvent:
 
         Raises:
             SegmentSealedError: the segment takes no events, and this one is not in it.
-            SegmentNotFoundError: there is no such segment.
+            SegmentNotFoundError: the segment does not exist.
             StreamTruncatedError: the segment was removed during the merge: it is not known whether the event was in it.
             PravegaError: why it could not be written within the retry timeout; it may be in the segment.
         """
@@ -98,7 +98,7 @@ class LargeEvent:
             await appender.close()
 
     async def _is_in(self, segment: SegmentId) -> bool:
-        """Whether the segment has the mark; a set-up of a writer of that name shows it, for sealed segments too."""
+        """True if the segment has the mark; a set-up of a writer with its name shows it, even in a sealed segment."""
         try:
             setup = await self._store.request(
                 segment,

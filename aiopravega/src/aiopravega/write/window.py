@@ -1,4 +1,4 @@
-"""How many bytes a writer may have in flight, depending on how fast the server answers. No I/O.
+"""The bytes that a writer may have in flight, by the speed of the server's answers. No I/O.
 
 An overloaded server (its cache is full of data for the second tier, or its log is slow) answers appends more and more
 slowly, and fails in the end: the bytes in flight must still fit into its cache. So the window starts small, grows while

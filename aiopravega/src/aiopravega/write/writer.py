@@ -144,13 +144,13 @@ class EventWriter:
         Raises:
             StreamSealedError: the stream takes no more events.
         """
-        await self._settled()
+        await self._wait_for_move()
         lanes = self._opened()
         if lanes.map is grouped_by:
             parts = [(_lane_of(block, lanes), block) for block in blocks]
         else:
             parts = [part for block in blocks for part in split_block(block, lanes.map)]
-        for lane, part in parts:  # nothing else runs between these two: the lanes stay as they are
+        for lane, part in parts:  # nothing runs between these two: the lanes stay as they are
             self._homeless += [block for block in (lanes.emit(lane), lanes.enqueue(lane, part)) if block is not None]
         for lane in {lane for lane, _ in parts}:
             await self._room(lanes, lane)
@@ -264,7 +264,7 @@ class EventWriter:
 
         Without a lane the block goes to any.
         """
-        await self._settled()
+        await self._wait_for_move()
         lanes = self._opened()
         if lane is None:
             lane = lanes.next_lane()
@@ -275,7 +275,7 @@ class EventWriter:
             self._homeless.append(rejected)
         await self._room(lanes, lane)
 
-    async def _settled(self) -> None:
+    async def _wait_for_move(self) -> None:
         """Wait while events of old segments are moved: new batches have to wait."""
         if self._changing.locked():
             async with self._changing:
@@ -294,15 +294,15 @@ class EventWriter:
     async def _follow_scaling(self, old: Lanes) -> None:
         """Move to the stream's current segments, with all events that are not in the old ones.
 
-        The events of all old segments are moved before new events are sent, else an event could overtake an earlier one
-        of its key. Events that are written meanwhile are batched for the new lanes, and wait.
+        The events of all old segments are moved before new events are sent: otherwise an event could overtake an
+        earlier one of its key. Events that are written meanwhile are batched for the new lanes, and wait.
         """
         async with self._changing:
             if old is not self._lanes:
                 return  # another caller has done it
             try:
                 fresh = self._lanes = await self._current_lanes()
-                batched = [block for builder in old.builders if (block := builder.take()) is not None]
+                batched = [block for builder in old.builders if (block := builder.next_block()) is not None]
                 leftovers: list[FramedBlock] = []
                 for appender in old.appenders:
                     try:

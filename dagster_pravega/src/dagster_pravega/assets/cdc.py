@@ -1,4 +1,4 @@
-"""Assets that are tables like those of a database: Debezium's changes, merged range after range, each once."""
+"""Tables of Delta or Iceberg as assets: each follows a table of a database, by Debezium's changes, merged once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.assets.landed import KINDS, TABLE_KEY, interval_reads
-from dagster_pravega.assets.landed_interval import landed_interval
-from dagster_pravega.checks.gates import AnAsset, key_of
-from dagster_pravega.io.stream_read import StreamRead
+from dagster_pravega.assets.landed import TABLE_KEY, interval_reads, kinds_of, landed_interval
+from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, arrow_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ROWS_KEY
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
-from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, plain
+from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
 from pravega_jobs.landing import folder_of
-from pravega_jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from pravega_jobs.merging.merge import choice
-from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from pravega_jobs.merging.rules import check_history
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.merging import Merged, MergeRules, merge_changes
+from pravega_jobs.merging.reading import change_columns, change_options, merged_table
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ _CHANGES_KEY: Final = "pravega/changes"
 
 
 def pravega_cdc_asset(
-    stream: AnAsset,
+    stream: AssetLike,
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
@@ -52,28 +49,28 @@ def pravega_cdc_asset(
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
 ) -> dg.AssetsDefinition:
-    """A table of Delta or Iceberg that is kept like one of a database, by Debezium's changes, as an asset.
+    """An asset: a table of Delta or Iceberg that follows a table of a database, by Debezium's changes.
 
-    A run merges one interval of the cut ledger: its partition, or, with `since`, what came since the last run. A run
-    that is killed, tried or executed again, or a partition that is materialized again, changes nothing. With
-    `deletes="hard"` ranges must come in their order: a sensor for the next range sees to that, and runs of a backfill
-    need a limit of one at a time. Then the interval is recorded as done.
+    A run merges one interval of the cut ledger, and then records it as done. The interval is the run's partition, or,
+    with `since`, the range since the last run. A run that is killed, retried or executed again changes nothing twice; a
+    partition that is materialized again changes nothing. With `deletes="hard"` ranges must be merged in their order: a
+    sensor for the next range keeps the order, and runs of a backfill need a limit of one at a time.
 
-    Merged changes cannot be taken out again, so the run's tag `pravega/rebuild` is refused.
+    Merged changes cannot be removed from a table, so the run's tag `pravega/rebuild` is refused.
 
-    The materialization has what `StreamRead.metadata` gives (range, interval, changes as events, bytes), the table's
-    columns and, where its format notes them, its rows; `pravega/merge` is `merge` or `nothing`, `pravega/changes` the
-    rows of the source that have changed, and `pravega/inserted`, `updated`, `deleted`, `older`, `absent`,
-    `same` and `ghosts` what happened to them.
+    The materialization has the metadata of `StreamRead.metadata` (range, interval, changes as events, bytes), the
+    table's columns and, if its format counts them, its rows. `pravega/merge` is `merge` or `nothing`,
+    `pravega/changes` the number of the source's rows that have changed, and `pravega/inserted`, `updated`, `deleted`,
+    `older`, `absent`, `same` and `ghosts` count the effects on the table.
 
     Args:
         stream: the asset of the stream, or its key.
         key: of the new asset.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`.
         key_of_rows: the columns that identify a row of the source.
-        columns: of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; those about the
-            change are added unless it names `_change_type`. By default they come from the options `schema_file` or
-            `schema_text`, or from the schemas that events carry.
+        columns: of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; the columns about
+            the change are added unless it names `_change_type`. By default the columns come from the options
+            `schema_file` or `schema_text`, or from the schemas that events carry.
         deletes: `hard` removes rows, `soft` keeps them with `_deleted`.
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         unsent: what to do with an update that lacks values (TOAST), of a row that the table does not have: `fail`, or
@@ -81,9 +78,9 @@ def pravega_cdc_asset(
         ghosts: what to do with rows that a snapshot whose end is in the range does not have: `keep`, or `remove`, which
             is right if snapshots have all rows of the table.
         history: `none`, or `scd2` to keep every version of a row.
-        transform: from the DataFrame of changes to the one that is merged.
+        transform: a function that gets the DataFrame of changes and returns the DataFrame to merge.
         partitions_def: partitions of the asset, as an input of the stream reads them.
-        since: `last` or `latest`, for an asset without partitions: where its first run starts, as for other inputs.
+        since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
         consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
         options: further options of the data source, for example `table` or `truncates`.
         input_metadata: more metadata of the input, such as `pravega/on_truncated`.
@@ -91,53 +88,47 @@ def pravega_cdc_asset(
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text names no such table, there is no key, an argument is none of its choices or does
-            not go with `history`, or the asset has both partitions and `since`, or neither.
+        ConfigurationError: the text does not name such a table, there is no key, an argument is not one of its choices
+            or does not go with `history`, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    target, rows_key = merged_table(table), key_columns(key_of_rows)
-    rules = {
-        "deletes": choice(deletes, Deletes, "deletes"),
-        "new_columns": choice(new_columns, Evolution, "new_columns"),
-        "unsent": choice(unsent, Unsent, "unsent"),
-        "ghosts": choice(ghosts, Ghosts, "ghosts"),
-        "history": choice(history, History, "history"),
-    }
-    check_history(history, deletes, ghosts)
+    target = merged_table(table)
+    rules = MergeRules.of(
+        key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
+    )
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
-    named = change_columns(columns, ghosts, history)
-    reads |= {OPTIONS_KEY: {**known, **change_options(rows_key, columns, known, ghosts, history)}}
+    named = change_columns(columns, rules)
+    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}}
     reads |= {} if named is None else {DECODED_KEY: named}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
         with failing_for_good():
             _check_not_rebuilt(context.run)
             interval = landed_interval(changes.ranges, owner)
-            cuts = {**interval.cuts.to_json(), "consumer": interval.consumer, "interval": interval.name}
             frame = changes.frame if transform is None else transform(changes.frame)
-            done = merge_into(frame, target, cuts, key=rows_key, **rules)
+            done = merge_changes(frame, target, landing_of(interval.cuts, interval.consumer, interval.name), rules)
             context.log.info("Merged %s into %s: %s, %s", interval.name, table, done.action, asdict(done.counts))
             state = state_of(target)
-            found = {**arrow_schema(None if state is None else state.columns), **_described(table, done)}
-            found |= {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
-            found |= changes.metadata()
+            metadata = {**arrow_schema(None if state is None else state.columns), **_described(table, done)}
+            metadata |= {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
+            metadata |= changes.metadata()
             changes.ranges.finish()
-        return dg.MaterializeResult(metadata=found, data_version=changes.data_version)
+        return dg.MaterializeResult(metadata=metadata, data_version=changes.data_version)
 
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
-        ins={"changes": dg.AssetIn(key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        ins={"changes": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
-        kinds={"spark", KINDS[table.partition(":")[0]], *attributes.pop("kinds", ())},
-        metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: rows_key, **attributes.pop("metadata", {})},
+        kinds={*kinds_of(target), *attributes.pop("kinds", ())},
+        metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: list(rules.key), **attributes.pop("metadata", {})},
         **attributes,
     )(merged)
     return asset
 
 
-def _stream_options(stream: AnAsset) -> dict[str, str]:
-    """The options of the stream's spec, which those of the input follow."""
+def _stream_options(stream: AssetLike) -> dict[str, str]:
+    """The options of the stream's spec; options of the input override them."""
     given = plain(stream.metadata.get(OPTIONS_KEY, {})) if isinstance(stream, dg.AssetSpec) else {}
     return {str(name): str(text) for name, text in given.items()}
 
@@ -145,8 +136,8 @@ def _stream_options(stream: AnAsset) -> dict[str, str]:
 def _check_not_rebuilt(run: dg.DagsterRun) -> None:
     if generation_of(None, run) != 1:
         raise ConfigurationError(
-            f"the run has the tag {REBUILD_TAG!r}, but merged changes cannot be taken out of a table again: merge all "
-            "ranges into a new table, by a new consumer"
+            f"the run has the tag {REBUILD_TAG!r}, but merged changes cannot be removed from a table: merge all ranges "
+            "into a new table, by a new consumer"
         )
 
 

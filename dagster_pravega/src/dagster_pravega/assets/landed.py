@@ -1,23 +1,25 @@
-"""Assets that are tables in which ranges of a stream are landed: each interval once, whatever is killed or repeated."""
+"""Tables as assets, in which ranges of a stream are landed: each interval once, also after kills and repeats."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
+from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
-from dagster_pravega.assets.landed_interval import landed_interval
-from dagster_pravega.checks.gates import AnAsset, key_of
-from dagster_pravega.io.stream_read import StreamRead
+from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
+from dagster_pravega.metadata.spec import AssetLike, asset_key_of
 from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
+from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.partitions.since_last import SINCE_KEY
 from dagster_pravega.resources.landing_database import dsn_of
-from pravega_jobs.landing import Landed, folder_of, land, shown_table
+from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,12 +27,15 @@ if TYPE_CHECKING:
 TABLE_KEY: Final = "pravega/table"
 ACTION_KEY: Final = "pravega/landing"
 _BESIDE: Final = "database_key"
-# What Dagster's pages have pictures for.
-KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
+_WAYS: Final = (
+    "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
+    "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
+    "since='last': each run lands the events since the last run"
+)
 
 
 def build_landed_asset(
-    stream: AnAsset,
+    stream: AssetLike,
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
@@ -43,18 +48,18 @@ def build_landed_asset(
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
 ) -> dg.AssetsDefinition:
-    """A table in which ranges of a stream are landed exactly once, as an asset: Parquet, Delta, Iceberg or PostgreSQL.
+    """An asset: a table in which ranges of a stream are landed exactly once, of Parquet, Delta, Iceberg or PostgreSQL.
 
-    A run lands one interval of the cut ledger: its partition, or, with `since`, what came since the last run. A run
-    that is killed, tried or executed again, or a partition that is materialized again, adds nothing to rows that are
-    there. Every row gets the columns `_consumer` and `_interval`. Then the interval is recorded as done.
+    A run lands one interval of the cut ledger, and then records it as done. The interval is the run's partition, or,
+    with `since`, the range since the last run. A run that is killed, retried or executed again, or a partition that is
+    materialized again, adds no row twice. Every row gets the columns `_consumer` and `_interval`.
 
     To replace the rows of a partition, name the next generation: `rebuild: 2` in the run config of the op, or the run's
-    tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) needs that, too.
+    tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) also needs the next generation.
 
-    The materialization has what `StreamRead.metadata` gives (range, interval, events, bytes), the rows that the table
-    holds of the interval, their columns, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. The
-    events of a run that did nothing are not known.
+    The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
+    interval's rows in the table, their columns, the generation, and `pravega/landing`: `append`, `replace` or
+    `nothing`. The number of events of a run that did nothing is not known.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -62,19 +67,19 @@ def build_landed_asset(
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `database_key`, the table's
             name with or without its schema. The address of a database is refused: it may have a password.
         database_key: of the `LandingDatabase` that has the table.
-        transform: from the DataFrame of the range to the one that is landed.
+        transform: a function that gets the DataFrame of the range and returns the DataFrame to land.
         partitions_def: partitions of the asset, as an input of the stream reads them.
-        since: `last` or `latest`, for an asset without partitions: where its first run starts, as for other inputs.
+        since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
         consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text names no table, or the asset has both partitions and `since`, or neither.
+        ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    shown_table(table, None if database_key is None else "", _BESIDE)
+    checked = shown_table(table, None if database_key is None else "", _BESIDE)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
 
     def landed(
@@ -95,22 +100,63 @@ def build_landed_asset(
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
             rows = ROWS_OF_PARTITION_KEY if context.has_partition_key else ROWS_KEY
-            found = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
-            found |= events.metadata()
+            metadata = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
+            metadata |= events.metadata()
             events.ranges.finish()
-        return dg.MaterializeResult(metadata=found, data_version=_version(events.data_version, generation))
+        return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 
-    kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
-        ins={"events": dg.AssetIn(key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
         required_resource_keys=set() if database_key is None else {database_key},
-        kinds={"spark", kind, *attributes.pop("kinds", ())},
+        kinds={*kinds_of(checked), *attributes.pop("kinds", ())},
         metadata={TABLE_KEY: table, **attributes.pop("metadata", {})},
         **attributes,
     )(landed)
     return asset
+
+
+@dataclass(frozen=True, slots=True)
+class LandedInterval:
+    """An interval of the cut ledger as a table holds it: the consumer, the name and the range."""
+
+    consumer: str
+    name: str
+    cuts: StreamCutRange
+
+
+def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
+    """The interval of the rows that an input reads.
+
+    A later claim of a partition has all events of the partition. In a table it is the same interval with another range:
+    its rows replace the rows of the claim before, as a greater generation.
+
+    Args:
+        ranges: of the input.
+        consumer: of the asset. The ledger has a later claim under a longer name.
+
+    Raises:
+        ConfigurationError: the input reads no interval, or several.
+    """
+    if not ranges.taken:
+        raise ConfigurationError(
+            f"the range of {ranges.stream} is not an interval of the cut ledger, so no table can hold it once. {_WAYS}"
+        )
+    record = ranges.record
+    if record is None:
+        raise ConfigurationError(
+            f"{len(ranges.taken)} partitions of {ranges.stream} in one run cannot be separated in a table: give the "
+            "asset BackfillPolicy.multi_run(1)"
+        )
+    owner = record.consumer if ranges.claim == 1 else consumer
+    return LandedInterval(owner, record.interval, record.range)
+
+
+def kinds_of(table: LandingTable) -> set[str]:
+    """The labels of an asset that Spark writes into a table; Dagster's pages have pictures for them."""
+    kind = kind_of_table(table)
+    return {"spark"} if kind is None else {"spark", kind.icon}
 
 
 def interval_reads(
@@ -120,7 +166,7 @@ def interval_reads(
     since: str | None,
     more: Mapping[str, Any] | None,
 ) -> tuple[str, dict[str, Any]]:
-    """As whom an asset takes intervals of the cut ledger, and the metadata of the input that does it.
+    """The consumer of an asset in the cut ledger, and the metadata of the input that claims its intervals.
 
     Raises:
         ConfigurationError: the asset has both partitions and `since`, or neither.
@@ -147,5 +193,5 @@ def _described(table: str, done: Landed) -> dict[str, Any]:
 
 
 def _version(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:
-    """Rows of a later generation are other data, though their range may be the same."""
+    """The data version of a range's rows; a later generation has another version, even of the same range."""
     return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")

@@ -1,4 +1,4 @@
-"""Streams as observable assets: their version changes when something was written, and nothing is read for that."""
+"""Streams as observable assets: an observation reads no event, and its data version changes with each write."""
 
 import re
 from typing import Any, Final
@@ -18,7 +18,7 @@ from dagster_pravega.metadata.measures import cut_version
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, pravega_stream_spec, stream_of
 from dagster_pravega.resources.resource import PravegaResource
 
-# Not the name that writes have: Dagster would draw both as one line.
+# Differs from the metadata of writes: Dagster would plot both as one line.
 _READABLE_KEY: Final = "pravega/readable_bytes"
 
 
@@ -29,21 +29,20 @@ def observe_pravega_stream(
     resource_key: str = "pravega",
     name: str | None = None,
 ) -> AssetsDefinition:
-    """A stream that somebody else writes to, as an asset that can be observed.
+    """A stream that is written outside Dagster, as an asset that can be observed.
 
-    Its data version is the tail: two observations with nothing written between them have the same one, so that what
-    `AutomationCondition.eager()` or a check of versions starts, starts only if there is something new. An observation
-    asks for head and tail and reads no event. Its metadata are the cuts of what can be read, and the bytes between
-    them.
+    Its data version is the tail. Two observations without a write between them have the same version, so that
+    `AutomationCondition.eager()` and checks of versions start runs only for new events. An observation requests head
+    and tail and reads no event. Its metadata are these two cuts, and the bytes between them.
 
     Args:
         stream: `scope/stream`, or a spec of `pravega_stream_spec`, whose options and metadata readers keep.
-        automation_condition: when Dagster observes it, such as `AutomationCondition.on_cron("* * * * *")`.
+        automation_condition: of the observations, such as `AutomationCondition.on_cron("* * * * *")`.
         resource_key: of the `PravegaResource`.
-        name: of the op; by default it follows from the asset's key.
+        name: of the op; by default it is made of the asset's key.
 
     Raises:
-        ConfigurationError: it is not said which stream it is.
+        ConfigurationError: the spec does not name a stream.
     """
     spec = pravega_stream_spec(stream) if isinstance(stream, str) else stream
     of = StreamName.parse(stream_of(spec.key, spec.metadata))

@@ -1,4 +1,4 @@
-"""A check of whether a table of the database and the table that is kept like it have become different in columns."""
+"""A check for differences between the columns of a database's table and of the table that follows it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from dagster_pravega.checks.gates import AnAsset, checked_key, table_of
+from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.spec import STREAM_KEY
+from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.merging.reading import merged_table
 from pravega_jobs.merging.state import state_of
@@ -20,7 +20,7 @@ _COLUMNS: Final = ("name", "drift", "changes", "table")
 
 
 def build_cdc_drift_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     table: str,
@@ -30,25 +30,25 @@ def build_cdc_drift_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> dg.AssetChecksDefinition:
-    """A check of whether the newest change of a database's table has the columns of the table that is kept like it.
+    """A check that compares the newest change of a database's table with the columns of the table that follows it.
 
-    It reads at most the last 4 MiB of each segment, in this process. It fails as a warning if there are new columns,
-    and as an error if a column is gone, or has another type; and as a warning if there is no table yet, or no change
-    with a row is found. Types are compared if the change carries its schema (`debezium.format.schemas.enable=true`).
-    Its metadata are the columns that differ.
+    It reads at most the last 4 MiB of each segment, in this process. It fails as a warning if there are new columns, if
+    there is no table yet, and if no change with a row is found. It fails as an error if a column is gone, or has
+    another type. Types are compared if the change carries its schema (`debezium.format.schemas.enable=true`). Its
+    metadata are the columns that differ.
 
     Args:
-        asset: whose check it is: the table, or the stream of changes.
+        asset: the asset to check: the table, or the stream of changes.
         stream: `scope/stream`.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`.
-        of_table: whose changes are compared, as option `table` of reads names it, if the stream has several.
-        ignore: columns that may differ, such as those that a transformation adds, or whose type the asset chooses.
+        of_table: the database's table, as option `table` of reads names it, if the stream has changes of several.
+        ignore: columns that may differ, such as columns that a transformation adds, or whose type the asset chooses.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: the stream is not `scope/stream`, or the text names no such table.
+        ConfigurationError: the stream is not `scope/stream`, or the text does not name such a table.
     """
     of, target = StreamName.parse(stream), merged_table(table)
 

@@ -1,4 +1,4 @@
-"""A check of whether a table has rows that the database has no more, and of which no delete was seen."""
+"""A check for ghosts: rows of a table that the database does not have any more, although no delete was seen."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,13 +7,13 @@ import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.checks.gates import AnAsset, checked_key, table_of
+from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.sessions import spark_session
-from pravega_jobs.merging import Ghosts
-from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from pravega_jobs.merging import Ghosts, MergeRules
+from pravega_jobs.merging.reading import change_columns, change_options, merged_table
 from pravega_jobs.spark.frames import load_range
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
@@ -22,7 +22,7 @@ _SHOWN: Final = 20
 
 
 def build_cdc_ghost_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     key_of_rows: Sequence[str] | str,
@@ -35,36 +35,36 @@ def build_cdc_ghost_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> dg.AssetChecksDefinition:
-    """A check of whether a table has ghosts: rows that Debezium's newest snapshot does not have, without a delete.
+    """A check for ghosts in a table: rows that Debezium's newest snapshot does not have, without a delete.
 
-    They are there after a snapshot that was begun again, unless merges have `ghosts="remove"`. It is right only if
-    snapshots have all rows of the database's table. The changes are read by the Spark of `spark_session()`; of the
-    table, the key and `_sequence` of all rows. It fails as a warning if the changes do not tell: they have no snapshot
-    that has ended, or no positions. Its metadata are the range, the number of ghosts, `pravega/ghosts`, or
-    `more than 1,000`, and the keys of the first 20.
+    A snapshot that was restarted leaves ghosts, unless merges have `ghosts="remove"`. The check is right only if
+    snapshots have all rows of the database's table. The Spark of `spark_session()` reads the changes, and the key and
+    `_sequence` of all rows of the table. The check fails as a warning if ghosts cannot be found: the changes have no
+    snapshot that has ended, or no positions. Its metadata are the range, the number of ghosts (`pravega/ghosts`, or
+    `more than 1,000`), and the keys of the first 20.
 
     Args:
-        asset: whose check it is: the table, or the stream of changes.
+        asset: the asset to check: the table, or the stream of changes.
         stream: `scope/stream`, with the changes of one table of the database, or see the option `table`.
         key_of_rows: the columns that identify a row.
-        columns: of the source's table, as SQL writes them; those of the key are enough. By default they are found as
-            for `pravega_cdc_asset`.
-        table: the table that is checked, `delta:/folder` or `iceberg:catalog/namespace.table`, whatever it has merged
-            of the changes. None: the table as the changes alone give it.
-        cuts: the range of changes, which must have the newest snapshot and all that came after it; by default all.
+        columns: of the source's table, as SQL writes them; the columns of the key are enough. By default they are
+            found as for `pravega_cdc_asset`.
+        table: the table to check, `delta:/folder` or `iceberg:catalog/namespace.table`; it may have merged only a part
+            of the changes. None: the table that the changes alone give.
+        cuts: the range of changes, which must have the newest snapshot and all changes after it; by default all.
         options: further options of the data source, for example `table`.
         severity: of a failure.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: the stream is not `scope/stream`, the text names no such table, or there is no key.
+        ConfigurationError: the stream is not `scope/stream`, the text does not name such a table, or there is no key.
     """
-    of, rows_key = StreamName.parse(stream), key_columns(key_of_rows)
+    of, rules = StreamName.parse(stream), MergeRules.of(key_of_rows, ghosts=Ghosts.REMOVE)
     target = None if table is None else merged_table(table)
     given = {str(option): str(text) for option, text in (options or {}).items()}
-    asked = {**given, **change_options(rows_key, columns, given, Ghosts.REMOVE)}
+    asked = {**given, **change_options(columns, given, rules)}
 
     @dg.asset_check(
         asset=checked_key(asset),
@@ -79,24 +79,24 @@ def build_cdc_ghost_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             wanted = pravega.client.resolve(cuts or StreamCutRange(UNBOUNDED, UNBOUNDED), of)
-            named = change_columns(columns, Ghosts.REMOVE)
+            named = change_columns(columns, rules)
             changes = load_range(spark_session(), pravega.get_config(), of, wanted, asked, named)
             known: dict[str, Any] = {STREAM_KEY: str(of), CUTS_KEY: wanted.to_json()}
             try:
-                found = ghost_keys(changes, rows_key, target).limit(_MOST + 1).collect()
+                ghosts = ghost_keys(changes, rules.key, target).limit(_MOST + 1).collect()
             except ConfigurationError as error:
                 return dg.AssetCheckResult(
                     passed=False, severity=dg.AssetCheckSeverity.WARN, description=str(error), metadata=known
                 )
-        count: Any = len(found) if len(found) <= _MOST else f"more than {_MOST:,}"
-        first = [{each: str(row[each]) for each in rows_key} for row in found[:_SHOWN]]
+        count: Any = len(ghosts) if len(ghosts) <= _MOST else f"more than {_MOST:,}"
+        first = [{each: str(row[each]) for each in rules.key} for row in ghosts[:_SHOWN]]
         return dg.AssetCheckResult(
-            passed=not found,
+            passed=not ghosts,
             severity=severity,
             description=f"{count} rows are not in the newest snapshot, and have not changed since"
-            if found
+            if ghosts
             else "there are no ghosts",
-            metadata={**known, _GHOSTS_KEY: count, "pravega/ghost_keys": table_of(tuple(rows_key), first)},
+            metadata={**known, _GHOSTS_KEY: count, "pravega/ghost_keys": table_of(rules.key, first)},
         )
 
     return cdc_ghosts

@@ -1,4 +1,4 @@
-"""Debezium Server in front of Pravega: a check of its settings, and a job that makes the streams that it needs."""
+"""Debezium Server in front of Pravega: a check of its settings, and a job that makes its streams."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,9 +7,10 @@ import dagster as dg
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.checks.gates import AnAsset, checked_key, table_of
+from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.ops.one_op import job_of, op_name
+from dagster_pravega.metadata.spec import AssetLike
+from dagster_pravega.ops.maintenance import job_of, op_name
 from dagster_pravega.resources.landing_database import dsn_of
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.debezium.server.connected import check_database
@@ -21,7 +22,7 @@ _COLUMNS: Final = ("setting", "value", "harm", "fails", "why", "instead")
 
 
 def build_debezium_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     settings: str,
     fail_on: Sequence[str] = ("loses", "spoils", "stops", "breaks"),
@@ -31,31 +32,31 @@ def build_debezium_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> dg.AssetChecksDefinition:
-    """A check of whether settings of Debezium Server lose or spoil data in front of Pravega, or stop it.
+    """A check for settings of Debezium Server that lose or spoil data in front of Pravega, or stop Debezium.
 
-    It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes
-    none, and ends at the first event for one that is missing. With `database_key` it inspects the database, too:
-    `wal_level`, the user, and of each table `REPLICA IDENTITY` and, if wanted, the longest row: one over 8 MiB stops
-    Debezium at every start. Its metadata are the findings, each with its reason and what to set instead, and the
-    streams; no value but those of the settings that the findings name is in them.
+    It reads `application.properties`, and asks the cluster for the streams that follow from the settings: Debezium does
+    not create streams, and ends at the first event for a missing one. With `database_key` it also inspects the
+    database: `wal_level`, the user, and of each table `REPLICA IDENTITY` and, if wanted, the longest row: a row over
+    8 MiB stops Debezium at every start. Its metadata are the findings, each with its reason and a better value, and the
+    streams. They contain no values of settings that have no finding.
 
     Args:
-        asset: whose check it is: the stream of changes, or a table that is made of them.
-        settings: path of the file `application.properties`, where the check runs.
+        asset: the asset to check: the stream of changes, or a table that is made of them.
+        settings: path of the file `application.properties` on the machine that runs the check.
         fail_on: the harms that fail as errors: `loses`, `spoils`, `stops`, `breaks` (the application), `hides`
             (values) and `doubles`; others are warnings.
-        database_key: of the `LandingDatabase` that is the database whose changes Debezium reads, a PostgreSQL.
-        measure_rows: whether to measure all rows of its tables, which reads them.
+        database_key: of the `LandingDatabase` that has the address of the source database, a PostgreSQL.
+        measure_rows: measure all rows of its tables, which reads them.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: `fail_on` is no list of harms, or rows of no database are to be measured.
+        ConfigurationError: `fail_on` is not a list of harms, or rows are to be measured without a database.
     """
     harms = harms_named(fail_on)
     if measure_rows and database_key is None:
-        raise ConfigurationError("measure_rows needs database_key, the database that has the rows")
+        raise ConfigurationError("measure_rows needs database_key: the key of the database with the rows")
 
     @dg.asset_check(
         asset=checked_key(asset),
@@ -93,17 +94,17 @@ def build_debezium_streams(
 ) -> dg.JobDefinition:
     """A job of one op that makes the streams that Debezium Server will write to, and their scope, if they are missing.
 
-    They are those of its tables, and of transactions, DDL and heartbeats, by the settings in `application.properties`.
-    If not all of them are known, or Pravega refuses a name, it makes none and fails. Streams that are there keep their
-    configuration, so it may run again. The output is `{"scope", "made", "there"}`.
+    Streams are made for its tables, and for transactions, DDL and heartbeats, by the settings in
+    `application.properties`. If not all streams are known, or Pravega refuses a name, the job makes none and fails.
+    Existing streams keep their configuration, so the job may run again. The output is `{"scope", "made", "there"}`.
 
     Args:
-        settings: path of the file `application.properties`, where the job runs.
+        settings: path of the file `application.properties` on the machine that runs the job.
         name: of the job, and of its op.
-        tables: as `schema.table`, instead of those that the settings name; needed if these are patterns, or missing.
-        scaling: how many segments a new stream has; by default one. Only one segment keeps truncates, and changes of
-            tables without a key, in their order.
-        retention: how long the data of a new stream stays; by default forever.
+        tables: as `schema.table`, instead of the tables in the settings; needed if the settings have patterns or none.
+        scaling: of a new stream; by default one segment. Only one segment keeps truncates, and changes of tables
+            without a key, in their order.
+        retention: of a new stream; by default its data stays forever.
         tags: of new streams.
         resource_key: of the `PravegaResource`.
     """
@@ -116,18 +117,18 @@ def build_debezium_streams(
             making = make_streams(
                 client.asynchronous, given, tables=tables, scaling=scaling, retention=retention, tags=tags
             )
-            found: Mapping[str, Any] = client.run(making).to_json()
-        return dg.Output(dict(found), metadata={"pravega/streams": dg.MetadataValue.json(dict(found))})
+            made: Mapping[str, Any] = client.run(making).to_json()
+        return dg.Output(dict(made), metadata={"pravega/streams": dg.MetadataValue.json(dict(made))})
 
     return job_of(make, name, "Makes the streams that Debezium Server will write to.")
 
 
 def _metadata(report: DebeziumReport) -> dict[str, Any]:
-    found = report.to_json()
-    rows = [{**each, "fails": "yes" if each["fails"] else "no"} for each in found["findings"]]
+    content = report.to_json()
+    rows = [{**each, "fails": "yes" if each["fails"] else "no"} for each in content["findings"]]
     known = {} if report.not_known is None else {"pravega/streams_not_known": report.not_known}
     return {
         "pravega/findings": table_of(_COLUMNS, rows),
-        "pravega/streams": dg.MetadataValue.json(found["streams"]),
+        "pravega/streams": dg.MetadataValue.json(content["streams"]),
         **known,
     }

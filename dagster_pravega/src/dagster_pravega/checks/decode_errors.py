@@ -1,4 +1,4 @@
-"""A check of how many events do not become the columns that readers want."""
+"""A check that counts the events that cannot be decoded into columns."""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -16,17 +16,17 @@ from dagster import (
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.sampling import hold_sample
-from dagster_pravega.checks.checked_range import checked_range
-from dagster_pravega.checks.gates import AnAsset, checked_key, table_of
+from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import EVENTS_KEY
-from dagster_pravega.metadata.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY
+from dagster_pravega.metadata.ranges import checked_range
+from dagster_pravega.metadata.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
 
 def build_decode_errors_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     options: Mapping[str, Any] | None = None,
@@ -39,23 +39,23 @@ def build_decode_errors_check(
     resource_key: str = "pravega",
     schema_registry_key: str | None = None,
 ) -> AssetChecksDefinition:
-    """A check of how many events do not become the columns that readers of the stream want.
+    """A check that counts the events that cannot be decoded into the columns that readers of the stream select.
 
-    Readers with `on_error` `drop` or `null` continue without such events; this check counts them. What the headers of
-    events claim is the question of `build_data_gate`. It needs the extra `arrow`. Its metadata are the events that
-    were read, those that failed, and the first 20 of them with their position and the reason.
+    Readers with `on_error` `drop` or `null` continue without such events; this check counts them. To check events
+    against the schema in their headers, use `build_data_gate`. This check needs the extra `arrow`. Its metadata are the
+    numbers of events that were read and that failed, and the first 20 failures with their position and the reason.
 
     Args:
-        asset: whose check it is; of a spec of `pravega_stream_spec`, the options are those of the stream.
+        asset: the asset to check; with a spec of `pravega_stream_spec`, the spec's options decode events.
         stream: `scope/stream`.
-        options: how events are decoded, as in `pravega/options` for `PravegaArrowIOManager`; by default the spec's.
+        options: of decoding, as in `pravega/options` for `PravegaArrowIOManager`; by default the spec's.
         warn_errors: the most errors without a warning.
         error_errors: the most errors without an error.
-        cuts: the range; by default what the latest materialization of the asset wrote or read (`pravega/cuts`), or, if
-            there is none, all of the stream.
-        sample: how many events at most, taken at several offsets of the range; None: all of them.
+        cuts: the range; by default the range that the asset's latest materialization wrote or read (`pravega/cuts`),
+            or, if there is none, all of the stream.
+        sample: the most events that are read, at several offsets of the range; None: all of them.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
         schema_registry_key: of the `SchemaRegistryResource`; None: the schema is in the options.
 
@@ -71,7 +71,7 @@ def build_decode_errors_check(
     ]
     if not limits:
         raise ConfigurationError(
-            f"the check {name!r} of the decode errors of {of} has no limit, so that it would pass always: give "
+            f"the check {name!r} of the decode errors of {of} has no limit, so that it would always pass: give "
             "warn_errors or error_errors"
         )
     hold_sample(sample)
@@ -106,9 +106,9 @@ def build_decode_errors_check(
                     "(schema_registry_key) that has a group for the stream"
                 )
             wanted = client.resolve(checked_range(context, key, cuts), of)
-            found = count_errors(client, wanted, decoding.decode, sample)
-        severity, passed = _judge(found.failed, limits)
-        what = f"{found.failed:,} of {found.events:,} events{' of a sample' if sample else ''}"
+            errors = count_errors(client, wanted, decoding.decode, sample)
+        severity, passed = _judge(errors.failed, limits)
+        what = f"{errors.failed:,} of {errors.events:,} events{' of a sample' if sample else ''}"
         return AssetCheckResult(
             passed=passed,
             severity=severity,
@@ -116,11 +116,11 @@ def build_decode_errors_check(
             metadata={
                 STREAM_KEY: str(of),
                 CUTS_KEY: wanted.to_json(),
-                EVENTS_KEY: found.events,
-                "pravega/failed": found.failed,
+                EVENTS_KEY: errors.events,
+                "pravega/failed": errors.failed,
                 "pravega/sampled": sample is not None,
                 "pravega/failures": table_of(
-                    ("pointer", "reason"), [{"pointer": at, "reason": why} for at, why in found.failures]
+                    ("pointer", "reason"), [{"pointer": at, "reason": why} for at, why in errors.failures]
                 ),
             },
         )
@@ -128,7 +128,7 @@ def build_decode_errors_check(
     return decode_errors
 
 
-def _options(asset: AnAsset) -> Mapping[str, Any]:
+def _options(asset: AssetLike) -> Mapping[str, Any]:
     return asset.metadata.get(OPTIONS_KEY, {}) if isinstance(asset, AssetSpec) else {}
 
 

@@ -1,4 +1,4 @@
-"""A check of whether the schema in the registry and the columns of an asset have become different."""
+"""A check for differences between the schema in the registry and the columns of an asset."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -16,20 +16,20 @@ from dagster import (
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.open import GroupAddress, need_group
-from dagster_pravega.checks.gates import AnAsset, checked_key, table_of
+from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.columns import SCHEMA_KEY
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.ranges import latest_materialization
-from dagster_pravega.metadata.spec import STREAM_KEY, plain
+from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike, plain
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
-# Of every write, and in no schema.
+# A column of every write, which schemas do not have.
 _ROUTING_KEY: Final = "routing_key"
 _COLUMNS: Final = ("name", "drift", "registry", "materialized")
 
 
 def build_schema_drift_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     ignore: Sequence[str] = (),
@@ -40,22 +40,22 @@ def build_schema_drift_check(
     blocking: bool = False,
     schema_registry_key: str = "schema_registry",
 ) -> AssetChecksDefinition:
-    """A check of whether the registry's newest schema has the columns of the asset's latest materialization.
+    """A check that compares the registry's newest schema with the columns of the asset's latest materialization.
 
-    It fails as a warning if the registry has new columns, and as an error if a column is missing there, or has another
-    type, and if no columns are known. Columns are those of the metadata `dagster/column_schema`, which both IO managers
-    write; types are compared by the names that Arrow, Polars and Spark have for them. It needs the extra `arrow`. Its
-    metadata are the columns that differ.
+    It fails as a warning if the registry has new columns. It fails as an error if a column is missing there, or has
+    another type, and if no columns are known. The asset's columns are in the metadata `dagster/column_schema`, which
+    both IO managers write; types are compared by their names in Arrow, Polars and Spark. It needs the extra `arrow`.
+    Its metadata are the columns that differ.
 
     Args:
-        asset: whose columns are compared, such as one that is written to the stream, or a table derived from it.
-        stream: `scope/stream`, whose schema it is.
-        ignore: columns that may differ, such as those that the asset computes.
+        asset: the asset with the columns, such as one that is written to the stream, or a table derived from it.
+        stream: `scope/stream`, which has the schema.
+        ignore: columns that may differ, such as columns that the asset computes.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         type_name: of the schema, if the group has several.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         schema_registry_key: of the `SchemaRegistryResource`.
 
     Raises:
@@ -74,28 +74,28 @@ def build_schema_drift_check(
     )
     def schema_drift(context: AssetCheckExecutionContext) -> AssetCheckResult:
         from aiopravega.blocking.blocks import open_block_reader
-        from dagster_pravega.tables.drift import Drift, drift_of
+        from dagster_pravega.tables.drift import RegistryDrift, registry_drift
 
         resource: SchemaRegistryResource = getattr(context.resources, schema_registry_key)
         with failing_for_good():
             registry = resource.registry
-            found_group = registry.run(need_group(registry.asynchronous, GroupAddress.of_stream(of, group, namespace)))
-            reader = open_block_reader(registry, found_group.name, namespace=found_group.namespace, type_name=type_name)
+            known_group = registry.run(need_group(registry.asynchronous, GroupAddress.of_stream(of, group, namespace)))
+            reader = open_block_reader(registry, known_group.name, namespace=known_group.namespace, type_name=type_name)
         latest = latest_materialization(context.instance, key, None)
         columns = None if latest is None else plain(latest.metadata.get(SCHEMA_KEY))
-        known: dict[str, Any] = {STREAM_KEY: str(of), "pravega/group": found_group.name}
+        known: dict[str, Any] = {STREAM_KEY: str(of), "pravega/group": known_group.name}
         if not isinstance(columns, TableSchema):
             return AssetCheckResult(
                 passed=False,
                 description=f"the latest materialization has no columns ({SCHEMA_KEY}), so that nothing is compared",
                 metadata=known,
             )
-        drift = drift_of(reader.schema, columns, {*ignore, _ROUTING_KEY})
+        drift = registry_drift(reader.schema, columns, {*ignore, _ROUTING_KEY})
         rows = [
             dict(zip(_COLUMNS, (each.name, each.drift.value, each.registry, each.materialized), strict=True))
             for each in drift
         ]
-        new_only = all(each.drift is Drift.NEW for each in drift)
+        new_only = all(each.drift is RegistryDrift.NEW for each in drift)
         return AssetCheckResult(
             passed=not drift,
             severity=AssetCheckSeverity.WARN if new_only else AssetCheckSeverity.ERROR,

@@ -1,4 +1,4 @@
-"""A check of how fresh the events of a stream are, or those that a reader group has read, by their own times."""
+"""A check of the age of a stream's newest complete event time, or of what a reader group has read of it."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,12 +7,13 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName, TimeUnit
+from aiopravega.blocking.intervals import freshness_of, group_freshness_of
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
 from aiopravega.intervals.conditions.group_condition import GroupPosition
-from aiopravega.intervals.reports.freshness import Freshness, freshness_of, group_freshness_of
-from dagster_pravega.checks.gates import AnAsset, checked_key
+from aiopravega.intervals.reports.freshness import Freshness
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.spec import STREAM_KEY
+from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.group_sensor import GROUP_KEY
 
@@ -22,7 +23,7 @@ _NOTED_KEY = "pravega/noted_until"
 
 
 def build_stream_freshness_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     warn_after: timedelta | None = None,
@@ -34,28 +35,28 @@ def build_stream_freshness_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
-    """A check of how fresh the events of a stream are, by their own times: the age of its last watermark.
+    """A check of the age of a stream's last watermark: the event time up to which the stream is complete.
 
-    It fails if the time up to which the stream is complete lies further back than a limit. It also fails, as an error,
-    if nobody has noted event times, if the stream is sealed, and if that time lies further in the future than a limit:
-    then the unit is wrong, or a clock. With `group`, it is the last watermark that a reader group of Java or Flink has
-    passed: how fresh is what it makes? No event is read. Its metadata are the age in seconds, the time up to which the
-    stream is complete, and how far its writers are.
+    It fails if that time is further back than a limit. It also fails, as an error, if no writer has noted event times,
+    if the stream is sealed, and if that time is further in the future than a limit: then the unit is wrong, or a clock.
+    With `group`, the last watermark that a reader group of Java or Flink has passed is checked instead, so the result
+    is the age of the data that the group's job makes. No event is read. Its metadata are the age in seconds, the time
+    up to which the stream is complete, and the newest time that a writer has noted.
 
     Args:
-        asset: whose check it is: that of the stream, or one that is derived from it.
+        asset: the asset to check: the stream, or an asset derived from it.
         stream: `scope/stream`.
         warn_after: the greatest age without a warning.
         error_after: the greatest age without an error.
         group: `scope/group` that reads the stream; None: the stream itself.
-        by: which position of the group counts: what its readers have read, or the last checkpoint.
-        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+        by: the position of the group that is used: what its readers have read, or the last checkpoint.
+        unit: of the times that the stream's writers note: `ns`, `us`, `ms` or `s`.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: stream or group are not `scope/name`, the unit is none, or there is no limit.
+        ConfigurationError: stream or group are not `scope/name`, there is no such unit, or there is no limit.
     """
     of = StreamName.parse(stream)
     read_by = None if group is None else StreamName.parse(group)
@@ -68,7 +69,7 @@ def build_stream_freshness_check(
     ]
     if not limits:
         raise ConfigurationError(
-            f"the freshness check {name!r} of {of} has no limit, so that it would pass always: give warn_after or "
+            f"the freshness check {name!r} of {of} has no limit, so that it would always pass: give warn_after or "
             "error_after"
         )
 
@@ -81,27 +82,27 @@ def build_stream_freshness_check(
     )
     def stream_freshness(context: AssetCheckExecutionContext) -> AssetCheckResult:
         pravega: PravegaResource = getattr(context.resources, resource_key)
-        found, wrong = None, None
+        freshness, wrong = None, None
         with failing_for_good():
             client = pravega.client
             try:
                 if read_by is None:
-                    found = client.run(freshness_of(client.asynchronous, of, unit=counted))
+                    freshness = freshness_of(client, of, unit=counted)
                 else:
-                    found = client.run(group_freshness_of(client.asynchronous, read_by, of, by=by, unit=counted))
+                    freshness = group_freshness_of(client, read_by, of, by=by, unit=counted)
             except (NoWatermarksError, BeforeHistoryError) as error:
                 wrong = str(error)
         severity = AssetCheckSeverity.ERROR
-        if found is not None:
-            severity, wrong = _judge(found, limits)
+        if freshness is not None:
+            severity, wrong = _judge(freshness, limits)
         return AssetCheckResult(
             passed=wrong is None,
             severity=severity,
-            description=wrong or f"{what} is complete up to {_text(found)}",
+            description=wrong or f"{what} is complete up to {_text(freshness)}",
             metadata={
                 STREAM_KEY: str(of),
                 **({} if read_by is None else {GROUP_KEY: str(read_by)}),
-                **_metadata(found),
+                **_metadata(freshness),
             },
         )
 
@@ -109,31 +110,31 @@ def build_stream_freshness_check(
 
 
 def _judge(
-    found: Freshness, limits: Sequence[tuple[AssetCheckSeverity, timedelta]]
+    freshness: Freshness, limits: Sequence[tuple[AssetCheckSeverity, timedelta]]
 ) -> tuple[AssetCheckSeverity, str | None]:
-    age = found.age
+    age = freshness.age
     if age is None:
         return AssetCheckSeverity.ERROR, "the stream is sealed: no event will come any more"
     if -age > max(limit for _, limit in limits):
         return AssetCheckSeverity.ERROR, (
-            f"it is complete up to {_text(found)}, which lies in the future: the unit of its times is wrong, or a clock"
+            f"it is complete up to {_text(freshness)}, in the future: the unit of its times is wrong, or a clock"
         )
     for severity, limit in limits:
         if age > limit:
-            return severity, f"it is complete up to {_text(found)} only, which is more than {limit} ago"
+            return severity, f"it is complete up to {_text(freshness)} only, which is more than {limit} ago"
     return AssetCheckSeverity.WARN, None
 
 
-def _text(found: Freshness | None) -> str:
-    until = found and found.complete_until
+def _text(freshness: Freshness | None) -> str:
+    until = freshness and freshness.complete_until
     return until.isoformat(timespec="seconds") if until else "its end"
 
 
-def _metadata(found: Freshness | None) -> dict[str, Any]:
-    if found is None or found.complete_until is None or found.noted_until is None or found.age is None:
+def _metadata(freshness: Freshness | None) -> dict[str, Any]:
+    if freshness is None or freshness.complete_until is None or freshness.noted_until is None or freshness.age is None:
         return {}
     return {
-        _AGE_KEY: found.age.total_seconds(),
-        _UNTIL_KEY: found.complete_until.isoformat(),
-        _NOTED_KEY: found.noted_until.isoformat(),
+        _AGE_KEY: freshness.age.total_seconds(),
+        _UNTIL_KEY: freshness.complete_until.isoformat(),
+        _NOTED_KEY: freshness.noted_until.isoformat(),
     }

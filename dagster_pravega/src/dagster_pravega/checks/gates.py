@@ -1,7 +1,7 @@
-"""Gates as asset checks: what follows an asset runs only if a schema may follow, or data is what it claims to be."""
+"""Gates as blocking asset checks: of a schema before it is used, and of data against the schemas in its headers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from dagster import (
     AssetCheckExecutionContext,
@@ -9,8 +9,6 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetKey,
-    AssetsDefinition,
-    AssetSpec,
     MetadataValue,
     TableColumn,
     TableMetadataValue,
@@ -26,14 +24,13 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open import POLICY, SchemaReport
-from dagster_pravega.checks.checked_range import checked_range
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.metadata.ranges import checked_range
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike, asset_key_of
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
-AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
-# The first Dagster that takes a dot in the key of an asset that a check, or another asset, names without reading it.
+# The first Dagster that accepts dots in the key of an asset that a check, or another asset, names without reading it.
 _DOTS_SINCE: Final = Version("1.13.4")
 _VIOLATION: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")
 _SCHEMA: Final = ("type", "format", "version", "codec", "encoding_id", "events", "failed")
@@ -41,7 +38,7 @@ _FAILURE: Final = ("pointer", "encoding_id", "reason")
 
 
 def build_schema_gate(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     candidate: Any,
@@ -58,30 +55,30 @@ def build_schema_gate(
     new_policy: str | None = None,
     blocking: bool = True,
 ) -> AssetChecksDefinition:
-    """A check that lets what follows an asset run only if a schema may follow those that a stream has.
+    """A check that lets downstream assets run only if a schema is compatible with the schemas of a stream.
 
     It needs the resource `schema_registry`. Avro, JSON Schema and Protobuf are compared here; the registry itself
-    compares Avro only. The check's metadata has every violation with its path, rule, and what would help.
+    compares Avro only. The check's metadata has every violation with its path, its rule and a remedy.
 
     Args:
-        asset: whose followers are held back. To hold back the asset that writes the stream, give one that it is made
-            of, or the stream's own external asset.
-        stream: `scope/stream`, whose schemas they are.
+        asset: the asset to check; its downstream assets wait. To let the asset that writes the stream wait, give one
+            of its upstream assets, or the stream's own external asset.
+        stream: `scope/stream`, which has the schemas.
         candidate: the path of a schema file; a pydantic model, dataclass or Protobuf message, or its dotted name; a
             schema of Spark or Arrow; another stream's, as `pravega://scope/stream`; a `SchemaInfo`.
         name: of the check.
-        type_name: of the schema, if the candidate and the group leave it open.
-        schema_format: what columns of Spark or Arrow become, Avro or JSON; by default the group's format.
+        type_name: of the schema, if the candidate and the group do not have it.
+        schema_format: of the schema that is made of columns of Spark or Arrow, Avro or JSON; by default the group's.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
-        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for.
-        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
+        policy: the policy to compare by, such as `BackwardTransitive`; by default the group's.
+        against: `policy`, the versions that the policy names; `latest`; `all`; or the number of a version.
         declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
-            may be added with a type of its own.
-        as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
-        register: whether a schema that passes is added to the group, which is made if there is none.
+            may be added with any type.
+        as_columns: of Avro, also refuse types that column readers such as Spark cannot hold.
+        register: add a schema that passes to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.
-        blocking: whether a refused schema holds back what follows.
+        blocking: a refused schema prevents downstream assets from running.
 
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
@@ -128,7 +125,7 @@ def build_schema_gate(
 
 
 def build_data_gate(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     name: str = "data_gate",
@@ -138,20 +135,21 @@ def build_data_gate(
     namespace: str | None = None,
     blocking: bool = True,
 ) -> AssetChecksDefinition:
-    """A check that lets what follows an asset run only if events decode with the schemas that their headers claim.
+    """A check that lets downstream assets run only if events decode with the schemas in their headers.
 
-    It needs the resources `pravega` and `schema_registry`. The metadata says how many events there are of each schema
-    and version, and where the first ones are that do not decode, with the reason.
+    It needs the resources `pravega` and `schema_registry`. The metadata has the number of events of each schema and
+    version, and the first failures with their position and the reason.
 
     Args:
-        asset: whose followers are held back.
+        asset: the asset to check; its downstream assets wait.
         stream: `scope/stream`.
         name: of the check.
-        cuts: the range; by default what the latest materialization of the asset wrote (`pravega/cuts`), or else all.
-        sample: how many events at most, taken at several offsets of the range; None: all of them.
+        cuts: the range; by default the range that the asset's latest materialization wrote (`pravega/cuts`), or, if
+            there is none, all of the stream.
+        sample: the most events that are read, at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
-        blocking: whether bad data holds back what follows.
+        blocking: bad data prevents downstream assets from running.
 
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
@@ -194,21 +192,14 @@ def build_data_gate(
     return data_gate
 
 
-def key_of(asset: AnAsset) -> AssetKey:
-    """The key of what a check is attached to."""
-    if isinstance(asset, AssetsDefinition | AssetSpec):
-        return asset.key
-    return AssetKey.from_coercible(asset)
-
-
-def checked_key(asset: AnAsset) -> AssetKey:
-    """The key of what is checked.
+def checked_key(asset: AssetLike) -> AssetKey:
+    """The key of an asset that a check is attached to.
 
     Raises:
-        ConfigurationError: this Dagster has no checks of such a key. It names a check's input by the key, and names of
-            inputs have no dots; streams such as Debezium's have.
+        ConfigurationError: the key has a dot, and this Dagster names a check's input by the key, which must not have
+            dots. Names of Debezium's streams have dots.
     """
-    key = key_of(asset)
+    key = asset_key_of(asset)
     if any("." in part for part in key.path) and Version(dagster_version) < _DOTS_SINCE:
         raise ConfigurationError(
             f"the key {key.to_user_string()} has a dot, and Dagster {dagster_version} has no checks of such assets: "
@@ -228,6 +219,6 @@ def _result(
 
 
 def table_of(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
-    """Dagster's cells are texts, numbers and truths; what is not known is left empty."""
+    """A table for metadata. Its cells are texts, numbers or booleans; a value of None becomes an empty text."""
     records = [TableRecord({name: "" if row[name] is None else row[name] for name in columns}) for row in rows]
     return MetadataValue.table(records, TableSchema(columns=[TableColumn(name) for name in columns]))

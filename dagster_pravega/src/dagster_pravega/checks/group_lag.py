@@ -1,4 +1,4 @@
-"""A check of how far a reader group of Java or Flink is behind its streams."""
+"""A check of the lag of a reader group of Java or Flink."""
 
 from typing import Any
 
@@ -8,13 +8,14 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
-from dagster_pravega.checks.gates import AnAsset, checked_key
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 
 
 def build_reader_group_lag_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     group: str,
     warn_bytes: int | None = None,
@@ -24,20 +25,20 @@ def build_reader_group_lag_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
-    """A check of how many bytes a reader group has left to read, in all of its streams.
+    """A check of the bytes that a reader group has not read yet, in all of its streams.
 
     It fails if a limit is exceeded, as a warning or as an error. It also fails, as an error, if retention has removed
-    events that the group has not read, and if the group stands still until somebody makes a checkpoint: one without
-    automatic checkpoints, at a scaling. Its metadata are the bytes, the readers, and the last checkpoint.
+    events that the group has not read, and if the group waits for a checkpoint: a group without automatic checkpoints,
+    at a scaling. Its metadata are the bytes, the readers, and the last checkpoint.
 
     Args:
-        asset: whose check it is: that of the stream, or one that the group's job makes.
+        asset: the asset to check: the stream, or an asset that the group's job makes.
         group: `scope/group`.
         warn_bytes: the most bytes, event headers (8 bytes each) included, without a warning.
         error_bytes: the most bytes without an error.
-        by: which position counts: what the readers have read, or the last checkpoint.
+        by: the position that is used: what the readers have read, or the last checkpoint.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
@@ -51,7 +52,7 @@ def build_reader_group_lag_check(
     ]
     if not limits:
         raise ConfigurationError(
-            f"the check {name!r} of reader group {of} has no limit, so that it would pass always: give warn_bytes or "
+            f"the check {name!r} of reader group {of} has no limit, so that it would always pass: give warn_bytes or "
             "error_bytes"
         )
 
@@ -66,39 +67,39 @@ def build_reader_group_lag_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             client = pravega.client
-            found = client.describe_reader_group(of.scope, of.stream)
-            severity, wrong = AssetCheckSeverity.ERROR, _stopped(found)
+            described = client.describe_reader_group(of.scope, of.stream)
+            severity, wrong = AssetCheckSeverity.ERROR, _stopped(described)
             for limit_severity, condition in limits:
                 if wrong is None:
-                    severity, wrong = limit_severity, client.run(condition.unmet(client.asynchronous, found))
+                    severity, wrong = limit_severity, client.run(condition.unmet(client.asynchronous, described))
         return AssetCheckResult(
             passed=wrong is None,
             severity=severity,
-            description=wrong or f"{found.lag_bytes:,} bytes are left",
-            metadata=_metadata(found),
+            description=wrong or f"{described.lag_bytes:,} bytes are left",
+            metadata=_metadata(described),
         )
 
     return reader_group_lag
 
 
-def _stopped(found: ReaderGroupDescription) -> str | None:
-    """Why the group cannot continue as it is; None: it can."""
-    if found.needs_checkpoint:
+def _stopped(described: ReaderGroupDescription) -> str | None:
+    """The reason why the group cannot continue; None: it can."""
+    if described.needs_checkpoint:
         return (
             "it waits at a scaling, and makes no checkpoints by itself: nothing more is read until somebody makes one, "
-            f"such as by: pravega groups checkpoint {found.scope}/{found.name}"
+            f"for example by: pravega groups checkpoint {described.scope}/{described.name}"
         )
-    if any(each.is_truncated for each in found.streams):
+    if any(each.is_truncated for each in described.streams):
         return "retention has removed events that it has not read"
     return None
 
 
-def _metadata(found: ReaderGroupDescription) -> dict[str, Any]:
+def _metadata(described: ReaderGroupDescription) -> dict[str, Any]:
     return {
-        "pravega/group": f"{found.scope}/{found.name}",
-        "pravega/lag_bytes": found.lag_bytes,
-        "pravega/unread_bytes": found.unread_bytes,
-        "pravega/readers": list(found.readers),
-        "pravega/last_checkpoint": found.last_checkpoint.name if found.last_checkpoint else "",
-        "pravega/read": {str(each.stream): each.read.to_text() for each in found.streams},
+        "pravega/group": f"{described.scope}/{described.name}",
+        "pravega/lag_bytes": described.lag_bytes,
+        "pravega/unread_bytes": described.unread_bytes,
+        "pravega/readers": list(described.readers),
+        "pravega/last_checkpoint": described.last_checkpoint.name if described.last_checkpoint else "",
+        "pravega/read": {str(each.stream): each.read.to_text() for each in described.streams},
     }

@@ -1,4 +1,4 @@
-"""A check of how far a consumer is behind its stream."""
+"""A check of a consumer's lag."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,19 +7,20 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName
+from aiopravega.blocking.intervals import lag_of
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.reports.lag import Lag, lag_of
-from dagster_pravega.checks.gates import AnAsset, checked_key
+from aiopravega.intervals.reports.lag import Lag
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 
 _NOT_KNOWN = "not known"
 
 
 def build_stream_lag_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     consumer: str,
@@ -33,15 +34,15 @@ def build_stream_lag_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
-    """A check of how far a consumer is behind its stream: between what it has done, by the cut ledger, and the tail.
+    """A check of a consumer's lag: the range from the end of its done intervals, by the cut ledger, to the tail.
 
-    It fails if a limit is exceeded, as a warning or as an error. It also fails, as an
-    error, if something was removed from the stream before the consumer has processed it. Its metadata are the cuts,
-    bytes, events and seconds of the lag, and the intervals that are recorded and not done. Events are read to be
-    counted, up to one more than the greatest limit of events; without such a limit they are not counted.
+    It fails if a limit is exceeded, as a warning or as an error. It also fails, as an error, if events were removed
+    from the stream before the consumer has processed them. Its metadata are the cuts, bytes, events and seconds of the
+    lag, and the intervals that are recorded and not done. Events are read to be counted, up to one more than the
+    greatest limit of events; without such a limit they are not counted.
 
     Args:
-        asset: whose check it is: that of the stream, or one that the consumer makes.
+        asset: the asset to check: the stream, or an asset that the consumer makes.
         stream: `scope/stream`.
         consumer: its name in the cut ledger: of `StreamCutPartitions`, of a task of Airflow (`dag/task`), or
             `dagster/` and the key of an asset with partitions of time.
@@ -49,10 +50,10 @@ def build_stream_lag_check(
         error_bytes: the most bytes without an error.
         warn_events: the most events without a warning.
         error_events: the most events without an error.
-        warn_after: how long the consumer may not have finished an interval, while events wait, without a warning.
+        warn_after: the longest time without a finished interval, while events wait, without a warning.
         error_after: the same, without an error.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
@@ -65,7 +66,7 @@ def build_stream_lag_check(
     ]
     if not any(limit.is_set for limit in limits):
         raise ConfigurationError(
-            f"the lag check {name!r} of {of} has no limit, so that it would pass always: give warn_bytes, error_bytes, "
+            f"the lag check {name!r} of {of} has no limit, so that it would always pass: give warn_bytes, error_bytes, "
             "warn_events, error_events, warn_after or error_after"
         )
     counted = [limit.events for limit in limits if limit.events is not None]
@@ -82,7 +83,7 @@ def build_stream_lag_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             client = pravega.client
-            lag = client.run(lag_of(client.asynchronous, of, consumer, count_to=count_to))
+            lag = lag_of(client, of, consumer, count_to=count_to)
         severity, exceeded = _judge(lag, limits)
         return AssetCheckResult(
             passed=not exceeded,
@@ -104,24 +105,24 @@ class _Limit:
 
     @property
     def is_set(self) -> bool:
-        """Whether there is any."""
+        """True if at least one limit is set."""
         return any(each is not None for each in (self.size, self.events, self.time))
 
     def exceeded_by(self, lag: Lag) -> list[str]:
-        """What is more than allowed."""
-        found = []
+        """The limits that a lag exceeds, as texts."""
+        exceeded = []
         if self.size is not None and lag.size > self.size:
-            found.append(f"{lag.size:,} bytes behind, more than {self.size:,}")
+            exceeded.append(f"{lag.size:,} bytes behind, more than {self.size:,}")
         if self.events is not None and lag.events > self.events:
-            found.append(f"{_events(lag)} events behind, more than {self.events:,}")
+            exceeded.append(f"{_events(lag)} events behind, more than {self.events:,}")
         if self.time is not None and lag.size and (lag.time is None or lag.time > self.time):
             since = "ever" if lag.since is None else f"since {lag.since.isoformat(timespec='seconds')}"
-            found.append(f"no interval done {since} while events wait, which is more than {self.time}")
-        return found
+            exceeded.append(f"no interval done {since} while events wait, which is more than {self.time}")
+        return exceeded
 
 
 def _judge(lag: Lag, limits: Sequence[_Limit]) -> tuple[AssetCheckSeverity, list[str]]:
-    """The severity, and what is wrong; limits of errors come first."""
+    """The severity, and the texts of what is wrong; limits of errors come first."""
     if lag.loss is not None:
         return AssetCheckSeverity.ERROR, [lag.loss]
     for limit in limits:

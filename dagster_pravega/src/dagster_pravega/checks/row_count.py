@@ -1,24 +1,24 @@
-"""A check of how many events a range of a stream has."""
+"""A check of the number of events in a range of a stream."""
 
 from typing import Any, Final
 
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking.intervals import count_events
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.conditions.bounded_ends import count_events
-from dagster_pravega.checks.checked_range import checked_range
-from dagster_pravega.checks.gates import AnAsset, checked_key
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import EVENTS_KEY
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.metadata.ranges import checked_range
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 
 _NO_LIMIT: Final = 2**63 - 1
 
 
 def build_row_count_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     min_rows: int | None = None,
@@ -29,30 +29,30 @@ def build_row_count_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
-    """A check of how many events a range of a stream has. They are read to be counted, up to one more than the limit.
+    """A check of the number of events in a range. Events are read to be counted, up to one more than the limit.
 
-    Its metadata are the range, and `pravega/events`: the number, or the text `at least N` if counting ended before.
+    Its metadata are the range, and `pravega/events`: the number, or the text `at least N` if counting stopped earlier.
 
     Args:
-        asset: whose check it is.
+        asset: the asset to check.
         stream: `scope/stream`.
         min_rows: the fewest events that pass.
         max_rows: the most events that pass.
-        cuts: the range; by default what the latest materialization of the asset wrote or read (`pravega/cuts`), or, if
-            there is none, all of the stream.
+        cuts: the range; by default the range that the asset's latest materialization wrote or read (`pravega/cuts`),
+            or, if there is none, all of the stream.
         severity: of a failure.
         name: of the check.
-        blocking: whether an error holds back what follows.
+        blocking: an error prevents downstream assets from running.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: the stream is not `scope/stream`, or the limits are none, or cannot be held.
+        ConfigurationError: the stream is not `scope/stream`, there is no limit, or no number is within the limits.
     """
     of, key = StreamName.parse(stream), checked_key(asset)
     least, most = min_rows or 0, _NO_LIMIT if max_rows is None else max_rows
     if min_rows in (None, 0) and max_rows is None:
         raise ConfigurationError(
-            f"the check {name!r} of the rows of {of} has no limit, so that it would pass always: give min_rows or "
+            f"the check {name!r} of the rows of {of} has no limit, so that it would always pass: give min_rows or "
             "max_rows"
         )
     if not 0 <= least <= most:
@@ -71,7 +71,7 @@ def build_row_count_check(
         with failing_for_good():
             client = pravega.client
             wanted = client.resolve(checked_range(context, key, cuts), of)
-            events = client.run(count_events(client.asynchronous, wanted, count_to))
+            events = count_events(client, wanted, count_to)
         text = f"at least {events:,}" if events == count_to else f"{events:,}"
         shown: Any = text if events == count_to else events
         return AssetCheckResult(

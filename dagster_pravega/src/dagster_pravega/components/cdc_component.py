@@ -1,4 +1,4 @@
-"""All tables of a database by YAML alone: an asset for each, kept by Debezium's changes, with their checks."""
+"""A component for the tables of a database, by YAML alone: an asset for each, with its checks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,13 +23,13 @@ _CHECKS = ("ghosts", "drift")
 
 
 class CdcTableModel(dg.Model, dg.Resolvable):
-    """A table of the database. What is not given is as the component says."""
+    """A table of the database. Fields that are not given come from the component."""
 
     name: str = Field(description="as the database calls it: `schema.table`, or `database.table`")
     key_of_rows: Sequence[str] = Field(description="the columns that identify a row")
     columns: str | None = Field(
         default=None,
-        description="of the table, as SQL writes them; by default those of the schemas that events carry",
+        description="of the table, as SQL writes them; by default as in the schemas that events carry",
     )
     stream: str | None = Field(
         default=None,
@@ -40,7 +40,7 @@ class CdcTableModel(dg.Model, dg.Resolvable):
 
 
 class _Scaffolder(dg.Scaffolder):
-    """What `dg scaffold defs` writes: a table to begin with."""
+    """The example that `dg scaffold defs` writes: one table."""
 
     def scaffold(self, request: dg.ScaffoldRequest) -> None:
         """Write the file."""
@@ -51,12 +51,13 @@ class _Scaffolder(dg.Scaffolder):
 
 @dg.scaffold_with(_Scaffolder)
 class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
-    """Tables of a database, each as an asset that is kept like it by Debezium's changes, and its stream.
+    """Tables of a database: an asset for each, which follows it by Debezium's changes, and an asset for its stream.
 
-    Each table is one `pravega_cdc_asset` without partitions: a run merges what came since the last one. Loading it asks
-    no cluster. `connection` makes the resources, the one of Pravega and the IO manager of Spark, with the fields of
-    `PravegaResource` and, by `spark`, of `PravegaSparkIOManager`; an empty one takes all from the environment. Files of
-    a project that say the same share them. Without `connection`, the project has them elsewhere.
+    Each table is one `pravega_cdc_asset` without partitions: a run merges the changes since the last run. Loading it
+    asks no cluster. `connection` makes the resource of Pravega and the IO manager of Spark, with the fields of
+    `PravegaResource` and, by `spark`, of `PravegaSparkIOManager`; an empty `connection` takes all from the environment.
+    Files of a project with the same `connection` and `spark` share the resources. Without `connection`, the project
+    must define them elsewhere.
     """
 
     scope: str = Field(description="scope of the streams")
@@ -64,7 +65,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
     tables: Sequence[CdcTableModel] = Field(description="the tables")
     table: str | None = Field(
         default=None,
-        description="where each table is kept, with {name} for its name: `delta:/lake/{name}`, or "
+        description="the table that an asset keeps, with {name} for the source's name: `delta:/lake/{name}`, or "
         "`iceberg:catalog/{name}`",
     )
     key_prefix: Sequence[str] = Field(default=[], description="put before the tables' keys, which are their names")
@@ -87,7 +88,8 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         default=[], description="`ghosts` and `drift`: the checks of `build_cdc_ghost_check`, `build_cdc_drift_check`"
     )
     debezium_settings: str | None = Field(
-        default=None, description="path of Debezium's `application.properties`, to check it; the first stream has this"
+        default=None,
+        description="path of Debezium's `application.properties`, to check it; the first stream gets the check",
     )
     connection: Mapping[str, Any] | None = Field(default=None, description="fields of PravegaResource")
     spark: Mapping[str, Any] = Field(default={}, description="fields of PravegaSparkIOManager, with `connection`")
@@ -113,8 +115,8 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             asset = self._asset(each, spec)
             assets += [spec, asset]
             if self.debezium_settings is not None and not checks:
-                found = build_debezium_check(spec, settings=self.debezium_settings, resource_key=self.resource_key)
-                checks.append(found)
+                settings = self.debezium_settings
+                checks.append(build_debezium_check(spec, settings=settings, resource_key=self.resource_key))
             checks += self._checks(each, spec, asset)
             if self.warn_after is not None or self.error_after is not None:
                 checks.append(self._lag(spec, asset))
@@ -130,7 +132,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
     def _asset(self, table: CdcTableModel, spec: dg.AssetSpec) -> dg.AssetsDefinition:
         if table.table is None and (self.table is None or _NAME not in self.table):
             raise ConfigurationError(
-                f"it is not known where {table.name} is kept: give it `table`, or give the component `table` with "
+                f"{table.name} has no table to be kept in: give it `table`, or give the component `table` with "
                 f"{_NAME}, such as delta:/lake/{_NAME}"
             )
         return pravega_cdc_asset(
@@ -155,9 +157,9 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         self, table: CdcTableModel, spec: dg.AssetSpec, asset: dg.AssetsDefinition
     ) -> list[dg.AssetChecksDefinition]:
         stream, kept, key = str(spec.metadata["pravega/stream"]), self._kept_as(table), self.resource_key
-        found = []
+        checks = []
         if "ghosts" in self.checks:
-            found.append(
+            checks.append(
                 build_cdc_ghost_check(
                     asset,
                     stream=stream,
@@ -170,8 +172,8 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             )
         if "drift" in self.checks:
             of_table = table.options.get("table")
-            found.append(build_cdc_drift_check(asset, stream=stream, table=kept, of_table=of_table, resource_key=key))
-        return found
+            checks.append(build_cdc_drift_check(asset, stream=stream, table=kept, of_table=of_table, resource_key=key))
+        return checks
 
     def _lag(self, spec: dg.AssetSpec, asset: dg.AssetsDefinition) -> dg.AssetChecksDefinition:
         return build_stream_lag_check(

@@ -1,4 +1,4 @@
-"""Streams of a project by YAML alone: assets, observations, checks of the lag, sensors for the next range."""
+"""A component for streams, by YAML alone: assets, observations, checks of the lag, sensors for the next range."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -19,7 +19,7 @@ from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 
 
 class LagCheckModel(dg.Model, dg.Resolvable):
-    """A check of how far a consumer is behind; at least one limit. Times are texts such as `30m` or `6h`."""
+    """A check of a consumer's lag, with at least one limit. Times are texts such as `30m` or `6h`."""
 
     consumer: str = Field(description="name of the consumer in the cut ledger")
     name: str = Field(default="stream_lag", description="name of the check")
@@ -41,27 +41,27 @@ class CutSensorModel(dg.Model, dg.Resolvable):
     min_events: int = Field(default=0, description="events to wait for")
     max_bytes: int | None = Field(default=None, description="the most bytes of a range")
     quiet_for: str | None = Field(default=None, description="time in which nothing was written, such as `10m`")
-    sealed: bool = Field(default=False, description="whether to wait until the stream is sealed")
+    sealed: bool = Field(default=False, description="wait until the stream is sealed")
     since: str = Field(default="last", description="where the first range starts: last (the head), latest (the tail)")
     on_open: str = Field(default="wait", description="if the last range is not done: wait, take_over or skip")
     open_timeout: str = Field(default="6h", description="time until a range is taken over that has not failed")
     on_truncated: str = Field(default="fail", description="if what follows the last range is gone: fail or skip")
-    minimum_interval_seconds: int = Field(default=30, description="between two checks")
-    running: bool = Field(default=False, description="whether it runs without being started")
+    minimum_interval_seconds: int = Field(default=30, description="between two ticks")
+    running: bool = Field(default=False, description="the sensor runs as soon as the code location is loaded")
 
 
 class StreamModel(dg.Model, dg.Resolvable):
-    """A stream that somebody else writes to."""
+    """A stream that is written outside Dagster."""
 
     stream: str = Field(description="scope/stream")
     key: str | None = Field(default=None, description="key of the asset, by default scope/stream")
     group_name: str | None = Field(default=None, description="group of the asset")
-    description: str | None = Field(default=None, description="what is in the stream")
+    description: str | None = Field(default=None, description="of the asset: the contents of the stream")
     tags: Mapping[str, str] = Field(default={}, description="tags of the asset")
     owners: Sequence[str] = Field(default=[], description="owners of the asset")
     options: Mapping[str, Any] = Field(default={}, description="options of Spark's data source for its readers")
     metadata: Mapping[str, Any] = Field(default={}, description="more metadata of the asset")
-    observe: bool = Field(default=False, description="whether the asset can be observed")
+    observe: bool = Field(default=False, description="the asset can be observed")
     observe_cron: str | None = Field(default=None, description="when Dagster observes it, such as `*/5 * * * *`")
     lag_checks: Sequence[LagCheckModel] = Field(default=[], description="checks of consumers' lag")
     cut_sensors: Sequence[CutSensorModel] = Field(default=[], description="sensors for the next range")
@@ -86,7 +86,7 @@ class StreamModel(dg.Model, dg.Resolvable):
 
 
 class _Scaffolder(dg.Scaffolder):
-    """What `dg scaffold defs` writes: a stream to begin with."""
+    """The example that `dg scaffold defs` writes: one stream."""
 
     def scaffold(self, request: dg.ScaffoldRequest) -> None:
         """Write the file."""
@@ -100,9 +100,9 @@ class PravegaStreamComponent(dg.Component, dg.Model, dg.Resolvable):
     """Streams of Pravega as assets, with optional observations, checks of consumers' lag, and sensors for ranges.
 
     Loading it asks no cluster. `connection` makes the resource that observations, checks and sensors use, with the
-    fields of `PravegaResource`; an empty one takes all from the environment (`PRAVEGA_CONTROLLER_URI`,
-    `PRAVEGA_PASSWORD`, …), where secrets belong. Files of a project
-    that say the same have one resource. Without `connection`, the project has the resource elsewhere.
+    fields of `PravegaResource`; an empty `connection` takes all from the environment (`PRAVEGA_CONTROLLER_URI`,
+    `PRAVEGA_PASSWORD`, …), where secrets belong. Files of a project with the same `connection` share one resource.
+    Without `connection`, the project must define the resource elsewhere.
     """
 
     streams: Sequence[StreamModel] = Field(description="the streams")
@@ -173,10 +173,10 @@ def _sensor(stream: StreamModel, sensor: CutSensorModel, resource_key: str) -> d
 
 
 def time_of(name: str, text: str | None) -> timedelta | None:
-    """The time that an attribute says, such as `30m`.
+    """The length of time in an attribute, such as `30m`.
 
     Raises:
-        ConfigurationError: it is no time, or has months.
+        ConfigurationError: the text is not a length of time, or has months.
     """
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""The resources that files of components make by `connection` and `spark`: one for all that say the same.
+"""Resources of components, made by `connection` and `spark`: files with equal values share one object.
 
 Dagster refuses a project in which two files make resources of one key, unless both are the same object.
 """
@@ -15,7 +15,7 @@ _managers: list[tuple[list[tuple[str, type, Any]], PravegaSparkIOManager]] = []
 
 
 def resource_of(connection: Mapping[str, Any]) -> PravegaResource:
-    """The resource with these fields of `PravegaResource`: the one that this process has made, or a new one.
+    """The resource with these fields of `PravegaResource`; this process makes it once.
 
     Raises:
         pydantic.ValidationError: a field is not known, or has a value of another type.
@@ -24,7 +24,7 @@ def resource_of(connection: Mapping[str, Any]) -> PravegaResource:
 
 
 def spark_of(connection: Mapping[str, Any], spark: Mapping[str, Any]) -> PravegaSparkIOManager:
-    """The IO manager of this connection, with these fields of `PravegaSparkIOManager`, in the same way.
+    """The IO manager of this connection, with these fields of `PravegaSparkIOManager`; this process makes it once.
 
     Raises:
         pydantic.ValidationError: a field is not known, or has a value of another type.

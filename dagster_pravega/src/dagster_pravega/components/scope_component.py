@@ -1,4 +1,4 @@
-"""All streams of a scope as assets by YAML alone, kept so that definitions are loaded without the cluster."""
+"""A component for all streams of a scope, by YAML alone; its stored state loads definitions without the cluster."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from dagster_pravega.components.connection import resource_of
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
-# Of what is kept, so that another release refuses what it would not understand.
+# Version of the stored state, so that a release refuses a state that it cannot read.
 _LAYOUT: Final = 1
 
 
 class _Scaffolder(dg.Scaffolder):
-    """What `dg scaffold defs` writes: a scope to begin with."""
+    """The example that `dg scaffold defs` writes: one scope."""
 
     def scaffold(self, request: dg.ScaffoldRequest) -> None:
         """Write the file."""
@@ -33,14 +33,14 @@ class _Scaffolder(dg.Scaffolder):
 class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
     """All streams of a scope as assets, with their schemas if there is a registry.
 
-    What the cluster has said is kept as Dagster's state of definitions: `dg utils refresh-defs-state` asks again, and
-    `dagster dev` does so at its start. Else nothing is asked when definitions are loaded; before the first refresh,
-    they are refused. `connection` makes the resource, too, with the fields of `PravegaResource`; an empty one takes all
-    from the environment. Without `connection`, the cluster is that of the environment, and the project has the resource
-    elsewhere.
+    The answers of the cluster are stored as Dagster's state of definitions. `dg utils refresh-defs-state` asks the
+    cluster again, and `dagster dev` does so at its start. Loading definitions only reads the state; before the first
+    refresh it fails. `connection` also makes the resource, with the fields of `PravegaResource`; an empty `connection`
+    takes all from the environment. Without `connection`, the environment names the cluster, and the project must define
+    the resource elsewhere.
     """
 
-    scope: str = Field(description="whose streams they are")
+    scope: str = Field(description="of the streams")
     tag: str | None = Field(default=None, description="only streams with this tag")
     key_prefix: Sequence[str] = Field(default=[], description="put before the assets' keys, which are scope and stream")
     group_name: str | None = Field(default=None, description="group of the assets")
@@ -54,17 +54,17 @@ class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
     resource_key: str = Field(default="pravega", description="key of the PravegaResource")
     defs_state: ResolvedDefsStateConfig = Field(
         default_factory=DefsStateConfigArgs.local_filesystem,
-        description="where Dagster keeps what the cluster has said, by default in the project's folder",
+        description="where Dagster stores the answers of the cluster, by default in the project's folder",
     )
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
-        """Where the state is kept, and under which key; called by Dagster."""
+        """The location and the key of the stored state; called by Dagster."""
         tag = f",{self.tag}" if self.tag else ""
         return DefsStateConfig.from_args(self.defs_state, default_key=f"PravegaScopeComponent[{self.scope}{tag}]")
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """Ask the cluster, and keep what it says; called by Dagster.
+        """Ask the cluster, and store its answers; called by Dagster.
 
         Raises:
             ScopeNotFoundError: there is no such scope.
@@ -78,7 +78,7 @@ class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
         """The definitions; called by Dagster.
 
         Raises:
-            ConfigurationError: nothing has been kept yet, or something that cannot be understood.
+            ConfigurationError: no state has been stored yet, or it is of another scope or layout.
         """
         del context
         again = "ask the cluster by: dg utils refresh-defs-state"
@@ -87,7 +87,7 @@ class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
         kept = json.loads(state_path.read_text())
         if (kept.get("layout"), kept.get("scope")) != (_LAYOUT, self.scope):
             raise ConfigurationError(
-                f"what is kept is of scope {kept.get('scope')!r} in layout {kept.get('layout')!r}, and not of "
+                f"the stored state is of scope {kept.get('scope')!r} in layout {kept.get('layout')!r}, and not of "
                 f"{self.scope!r} in layout {_LAYOUT}: {again}"
             )
         specs = [spec_of(each, self.key_prefix, self.group_name) for each in kept["streams"]]

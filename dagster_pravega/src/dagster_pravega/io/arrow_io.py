@@ -1,5 +1,6 @@
 """Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,7 +9,7 @@ from pydantic import Field
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.io.stream_batches import StreamBatches
+from dagster_pravega.io.range_read import RangeRead
 from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import arrow_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
@@ -19,43 +20,55 @@ from pravega_jobs.events.batches import write_event_batches
 from pravega_jobs.spark.options import LEDGER_OPTION
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from aiopravega.blocking.registry import SchemaRegistry
 
 _LARGEST_TABLE: Final = 1_000_000_000
 
 
+@dataclass(frozen=True)
+class StreamBatches(RangeRead):
+    """The value of an input of `PravegaArrowIOManager` with this type: record batches with their ranges and numbers.
+
+    `reader` can be read once, a few megabytes at a time, so that a range may be larger than memory.
+    """
+
+    reader: "pa.RecordBatchReader"
+
+
 class PravegaArrowIOManager(StreamIOManager):
     """Reads ranges of streams as tables or record batches, and writes them to streams exactly once, without Spark.
 
-    Which stream an asset is, which range an input reads, the name and the generation of a write, and what a
-    materialization reports are those of `PravegaSparkIOManager`. It needs the extra `arrow` of dagster-pravega; pandas
-    and Polars are those that are installed.
+    It finds the stream of an asset, the range of an input, and the name and the generation of a write as
+    `PravegaSparkIOManager` does, and its materializations report the same. It needs the extra `arrow` of
+    dagster-pravega; pandas and Polars are used if they are installed.
 
-    **Inputs.** The type of the input says what it gets: `StreamBatches` or `pyarrow.RecordBatchReader`, which read a
-    few megabytes at a time; `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types) or
-    `polars.DataFrame`, which are in memory as a whole: a range of more than `largest_table` bytes is refused. With
-    `schema_registry`, the columns are those of the newest schema of the stream's group, if it has one; without,
-    `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn` name those that are
-    wanted. The metadata `pravega/options` may say `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`), `schema_text`
-    (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error` (`fail`, `drop`),
-    `event_time` and its unit; others are refused.
+    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader` read
+    a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types) and
+    `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
+    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without a
+    group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn` name
+    the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`),
+    `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
+    (`fail`, `drop`), `event_time` and its unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
     `LazyFrame`. A column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column
-    `event`, each row becomes a JSON object of all columns but `routing_key`, without those that are null. With the
-    metadata `pravega/options` `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in
-    the registry. The stream must exist. All is one transaction, of one batch at a time.
+    `event`, each row becomes a JSON object of all columns but `routing_key`, without null values. With the metadata
+    `pravega/options` `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the
+    registry. The stream must exist. All rows are written in one transaction, one batch at a time.
     """
 
     schema_registry: SchemaRegistryResource | None = Field(
-        default=None, description="where the schemas of events are; without it they are read as they are"
+        default=None, description="has the schemas of the events; without it events are read as they are"
     )
     largest_table: int = Field(
         default=_LARGEST_TABLE,
         description="the most bytes of a range that becomes a table in memory, event headers included",
     )
 
-    def load_range(self, context: InputContext, found: InputRange) -> Any:
+    def load_range(self, context: InputContext, ranges: InputRange) -> Any:
         """The ranges in the type of the input."""
         _check_arrow()
         import pyarrow as pa
@@ -69,19 +82,19 @@ class PravegaArrowIOManager(StreamIOManager):
         as_table = table_type(kind)
         if as_table is None and kind not in (StreamBatches, pa.RecordBatchReader):
             raise ConfigurationError(f"input {context.name!r} is of type {kind!r}, but must be {TYPES}")
-        if as_table is not None and found.size > self.largest_table:
+        if as_table is not None and ranges.size > self.largest_table:
             raise ConfigurationError(
-                f"the range of {found.stream} has {found.size:,} bytes, and as a table it would be in memory as a "
+                f"the range of {ranges.stream} has {ranges.size:,} bytes, and as a table it would be in memory as a "
                 f"whole, which largest_table={self.largest_table:,} forbids: give input {context.name!r} the type "
-                "StreamBatches or pyarrow.RecordBatchReader, take a smaller range, or allow more"
+                "StreamBatches or pyarrow.RecordBatchReader, read a smaller range, or allow more"
             )
-        decoding = decoding_of(ArrowOptions.parse(found.options), found.stream, self._registry)
-        context.log.info("The events of %s are decoded by %s", found.stream, decoding.described)
+        decoding = decoding_of(ArrowOptions.parse(ranges.options), ranges.stream, self._registry)
+        context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
         columns = wanted_columns(context, decoding.schema.names)
-        reader, count = read_batches(self.pravega.client, found, decoding, unit_of(found.options), columns)
+        reader, count = read_batches(self.pravega.client, ranges, decoding, unit_of(ranges.options), columns)
         if as_table is not None:
             return as_table(reader.read_all())
-        return StreamBatches(found, count, reader) if kind is StreamBatches else reader
+        return StreamBatches(ranges, count, reader) if kind is StreamBatches else reader
 
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
@@ -97,7 +110,7 @@ class PravegaArrowIOManager(StreamIOManager):
         write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation)
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
-        """The columns of the table; those of a LazyFrame are not known before it is computed."""
+        """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
         _check_arrow()
         from dagster_pravega.tables.types import schema_of
 

@@ -1,18 +1,18 @@
-"""Which ranges an input reads: by the run, by the asset, by the cut ledger, or by what the upstream asset has written.
+"""Ranges of an input, found by the run, the asset, the cut ledger, or the latest write of the upstream asset.
 
-Everything is checked here, before an engine is started. No engine is known here.
+Everything is checked before an engine is started. This module does not use an engine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from dagster import InputContext
+from dagster import DagsterEventType, InputContext
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, SecurityError
+from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
 from aiopravega.ledger import CutRecord
-from dagster_pravega.io.unsplit import split_options
+from dagster_pravega.io.remote_range import is_handed
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.measures import BYTES_KEY, range_measures, taken_measures, times_of
 from dagster_pravega.metadata.ranges import (
@@ -31,23 +31,23 @@ from dagster_pravega.partitions.event_time_windows import (
     unit_of,
     wanted_windows,
 )
-from dagster_pravega.partitions.input_range import InputRange, Piece, Taken, WantedRange, joined
+from dagster_pravega.partitions.input_range import InputPiece, InputRange, TakenInterval, WantedRange, joined
 from dagster_pravega.partitions.keyed_partitions import keyed_partitions
 from dagster_pravega.partitions.since_last import range_since_last
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.ranges import FixedRange
-from pravega_jobs.spark.options import TIME_OPTION
+from pravega_jobs.spark.options import TIME_OPTION, UNSPLIT
 
 _SEVERAL: Final = 2
 
 
 def find_input(context: InputContext, pravega: PravegaResource, more_options: Mapping[str, str]) -> InputRange:
-    """What an input reads.
+    """Find the ranges of an input, with the options of the read.
 
     Args:
         context: of the input.
         pravega: the cluster.
-        more_options: of the IO manager; those of the stream and of the input are before them.
+        more_options: of the IO manager; options of the stream and of the input override them.
 
     Raises:
         PravegaError: the stream, the range or an option cannot work, or the cluster cannot be reached.
@@ -68,12 +68,12 @@ class _Finder:
     def find(self, more_options: Mapping[str, str]) -> InputRange:
         context, stream = self._context, self._stream
         given = read_options(context)
-        options = {**more_options, **given, **split_options(context)}
+        options = {**more_options, **given, **_split_options(context)}
         configured = configured_range(context)
         claim = claim_of(configuration(context).claim, context.step_context.dagster_run)
         by_ledger = cut_partitions_of(context, stream) is not None
         wanted = configured if configured or by_ledger else range_of_metadata(context)
-        # What the manager's own options say about event times is for the streams that it writes.
+        # Event times in the manager's own options are for the streams that it writes.
         of_times = wanted is None and TIME_OPTION in given
         windows = wanted_windows(context, stream, options) if of_times else []
         records, whole = [window.claim(self._pravega.client, self._by, claim) for window in windows], False
@@ -83,11 +83,11 @@ class _Finder:
             ranges = self._ranges_of(records)
         else:
             self._check_no_claim(claim)
-            found = [wanted] if wanted is not None else written_ranges(context)
-            whole = found == [RangeConfig()]
-            ranges = self._resolved(found)
+            named = [wanted] if wanted is not None else written_ranges(context)
+            whole = named == [RangeConfig()]
+            ranges = self._resolved(named)
         pieces = tuple(self._piece(each) for each in joined(self._pravega.client, ranges))
-        what = "all of the stream" if whole else "as it was asked for"
+        what = "all of the stream" if whole else "as requested"
         for piece in pieces:
             context.log.info(
                 "Reading %d bytes of %s, %s: %s to %s", piece.size, stream, what, piece.cuts.start, piece.cuts.end
@@ -105,7 +105,7 @@ class _Finder:
         )
 
     def _of_keys(self, configured: RangeConfig | None, has_times: bool, claim: int) -> list[CutRecord]:
-        """The ranges of partitions that are not of event times, or of the run; none: the input has none."""
+        """The records of partitions that are not event times, or of the run; empty if the input has neither."""
         context, client = self._context, self._pravega.client
         taken = None if configured else range_since_last(context, self._stream, self._pravega, self._by)
         if taken is not None:
@@ -123,67 +123,67 @@ class _Finder:
         in_order = sorted(records, key=lambda record: record.sort_key)
         return [(record.range, times_of(record)) for record in in_order]
 
-    def _resolved(self, found: list[RangeConfig]) -> list[WantedRange]:
-        return [(self._fix(each.start, each.end).cuts, None) for each in found]
+    def _resolved(self, named: list[RangeConfig]) -> list[WantedRange]:
+        return [(self._fix(each.start, each.end).cuts, None) for each in named]
 
-    def _piece(self, wanted: WantedRange) -> Piece:
+    def _piece(self, wanted: WantedRange) -> InputPiece:
         cuts, times = wanted
-        found = self._fixed.get(cuts) or self._fix(cuts.start.to_text(), cuts.end.to_text())
-        return Piece(found.cuts, found.parts, times)
+        fixed = self._fixed.get(cuts) or self._fix(cuts.start.to_text(), cuts.end.to_text())
+        return InputPiece(fixed.cuts, fixed.parts, times)
 
     def _fix(self, start: str | None, end: str | None) -> FixedRange:
         """Both ends of a range as cuts, checked against the stream."""
-        found = self._pravega.fix_range(str(self._stream), start, end)
-        self._fixed[found.cuts] = found
-        return found
+        fixed = self._pravega.fix_range(str(self._stream), start, end)
+        self._fixed[fixed.cuts] = fixed
+        return fixed
 
     def _check_no_claim(self, claim: int) -> None:
-        """A claim is of a partition that has a range in the cut ledger."""
+        """Refuse a later claim of an input that has no partition in the cut ledger; the run's tag is only logged."""
         if claim == 1:
             return
         if configuration(self._context).claim is not None:
             raise ConfigurationError(
-                f"claim {claim} of input {self._context.name!r}: only partitions of event times, and those whose range "
-                "a run config has named, can be claimed again"
+                f"claim {claim} of input {self._context.name!r}: only partitions of event times, and partitions whose "
+                "range a run config has named, can be claimed again"
             )
-        self._context.log.warning("The tag of a claim is not for input %r, which reads as always", self._context.name)
+        self._context.log.warning("The tag of a claim does not apply to input %r: it is ignored", self._context.name)
 
-    def _taken(self, records: list[CutRecord]) -> tuple[Taken, ...]:
-        """What records that the partitions have been processed; of several, each gets its metadata of its own."""
+    def _taken(self, records: list[CutRecord]) -> tuple[TakenInterval, ...]:
+        """The intervals, each with the function that records it as done; each of several partitions gets metadata."""
         several = len(records) >= _SEVERAL
         keys: list[str | None] = [*run_keys(self._context)] if several else [None] * len(records)
         for record, key in zip(records, keys, strict=True):
             self._context.log.info("%s is taken", record.identity)
             if key is not None:
                 self._describe(record, key)
-        # Not by the client of now: it may be another one by then.
+        # With the resource, not with its client: the resource may have opened another client by then.
         return tuple(
-            Taken(record, partial(_finish, self._pravega, record, self._by), key)
+            TakenInterval(record, partial(_finish, self._pravega, record, self._by), key)
             for record, key in zip(records, keys, strict=True)
         )
 
     def _describe(self, record: CutRecord, key: str) -> None:
         step = self._context.step_context
         size = self._fix(record.start, record.end).size
-        found = {**range_measures([record.range]), **taken_measures(record), BYTES_KEY: size}
+        metadata = {**range_measures([record.range]), **taken_measures(record), BYTES_KEY: size}
         for asset in step.get_output_asset_keys():
-            step.add_asset_metadata(found, asset, key)
+            step.add_asset_metadata(metadata, asset, key)
 
-    def _marks(self, pieces: tuple[Piece, ...], options: Mapping[str, str]) -> dict[str, str]:
-        """What the watermarks say about the ranges; nothing if the stream has none."""
+    def _marks(self, pieces: tuple[InputPiece, ...], options: Mapping[str, str]) -> dict[str, str]:
+        """The watermarks at the ends of the ranges, as times; empty if the stream has none."""
         if not pieces:
             return {}
         client, unit = self._pravega.client, unit_of(options)
         try:
             first, last = client.time_bounds(pieces[0].cuts), client.time_bounds(pieces[-1].cuts)
-        except SecurityError as error:  # they are in a stream of their own, which the account may not read
+        except SecurityError as error:  # the account may not read the stream that has the watermarks
             self._context.log.debug("The watermarks of %s are not known: %s", self._stream, error)
             return {}
-        found = {"lower": first.lower, "upper": last.upper}
-        return {name: unit.moment(time).isoformat() for name, time in found.items() if time is not None}
+        bounds = {"lower": first.lower, "upper": last.upper}
+        return {name: unit.moment(time).isoformat() for name, time in bounds.items() if time is not None}
 
     def _from_head(self, windows: list[EventTimeWindow]) -> str | None:
-        """Why the range of a window starts at the head, if it begins before the first watermark."""
+        """The reason why the first window's range starts at the head; None if a watermark is older than the window."""
         for window in windows[:1]:
             first = window.first_mark_after_start(self._pravega.client)
             if first is None:
@@ -198,10 +198,40 @@ class _Finder:
 
 def _upstream(context: InputContext, pravega: PravegaResource) -> StreamName:
     if not context.has_asset_key:
-        raise ConfigurationError(f"input {context.name!r} is not an asset, and only assets stand for streams")
+        raise ConfigurationError(f"input {context.name!r} is not an asset, and only assets represent streams")
     upstream = context.upstream_output
     return pravega.stream_name(stream_of(context.asset_key, upstream.definition_metadata if upstream else {}))
 
 
 def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
     pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)
+
+
+def _split_options(context: InputContext) -> Mapping[str, str]:
+    """Options of the data source that split no segment, if an earlier attempt of this step failed because of a split.
+
+    The asset's own code reads the frame, too late to plan the read again, so the next attempt reads unsplit. The reason
+    of a failed attempt whose range another process has read is not known: the next attempt then also reads unsplit.
+    """
+    name = SplitProofError.__name__
+    failures = list(_earlier_failures(context))
+    if failures and is_handed(context):
+        return UNSPLIT
+    if not any(name in failure for failure in failures):
+        return {}
+    context.log.warning("An earlier attempt has split a segment where no event starts (%s): reading unsplit", name)
+    return UNSPLIT
+
+
+def _earlier_failures(context: InputContext) -> Iterator[str]:
+    """The errors of earlier attempts of this step, in this run and in the run that it re-executes."""
+    step = context.step_context
+    for run_id in (step.run_id, step.dagster_run.parent_run_id):
+        if run_id is None:
+            continue
+        kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+        for record in step.instance.all_logs(run_id, of_type=kinds):
+            event = record.dagster_event
+            error = getattr(event.event_specific_data, "error", None) if event else None
+            if error is not None and record.step_key == step.step.key:
+                yield error.to_string()

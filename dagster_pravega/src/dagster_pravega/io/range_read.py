@@ -1,12 +1,12 @@
-"""What an input knows about the ranges that it reads: for assets that report what they have read.
+"""Ranges that an input has read, with their numbers: for assets that report them.
 
-No engine is known here.
+`StreamRead` has them as a DataFrame of Spark; other engines derive from `RangeRead`. No engine is imported here.
 """
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dagster import DataVersion, MaterializeResult
 
@@ -15,12 +15,15 @@ from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.measures import measures
 from dagster_pravega.partitions.input_range import InputRange
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 
 class EventCount(Protocol):
     """Counts the events of ranges while they are read."""
 
     def events(self) -> int | None:
-        """How many the ranges have had; None: not all of them have been read, or nobody has counted."""
+        """The number of events; None: not all of them have been read, or they were not counted."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +41,18 @@ class RangeRead:
 
     @property
     def cuts(self) -> StreamCutRange:
-        """The range; partitions that do not touch are several `ranges.pieces`.
+        """The range, if there is exactly one.
 
         Raises:
-            ConfigurationError: there are several.
+            ConfigurationError: there are several, of partitions that do not touch: see `ranges.pieces`.
         """
         return self.ranges.cuts
 
     @property
     def taken(self) -> CutRecord | None:
-        """What the cut ledger has of the run's partition, if it is one.
+        """The record of the run's partition in the cut ledger, if the input reads exactly one.
 
-        If it is one of event times, only events with `taken.since <= time < taken.until` are read.
+        Of a partition of event times, only events with `taken.since <= time < taken.until` are read.
         """
         return self.ranges.record
 
@@ -60,28 +63,39 @@ class RangeRead:
 
     @property
     def data_version(self) -> DataVersion:
-        """The version of data that depends on nothing but these ranges."""
+        """The data version of an asset that depends on these ranges only."""
         return self.ranges.data_version
 
     def metadata(self) -> dict[str, Any]:
         """Cuts, events, bytes and events per second, for a `MaterializeResult`.
 
-        Call it after all has been read once: events are counted while they are read. If not all of them have been, or
-        the engine does not report it, their number is `not known`, after 5 seconds at most. The time is that since the
-        input was loaded.
+        Call it after all events have been read once: they are counted while they are read. If not all have been read,
+        or the engine does not report the number, it is `not known`, after 5 seconds at most. The seconds are counted
+        from the loading of the input.
         """
         seconds = time.monotonic() - self.began
         several = len(self.ranges.taken) > 1
-        found = measures(str(self.stream), self.count.events(), self.size, seconds, several=several)
-        return found | self.ranges.metadata()
+        numbers = measures(str(self.stream), self.count.events(), self.size, seconds, several=several)
+        return numbers | self.ranges.metadata()
 
     def done(self, metadata: Mapping[str, Any] | None = None) -> MaterializeResult[None]:
-        """The result of an asset that has processed the events: `metadata` with its own, and its data version.
+        """Record the partitions of this read as done in the cut ledger, and return the result of the asset.
 
-        The partitions that it has read are recorded as done in the cut ledger.
+        The result has `metadata`, the metadata of this read, and its data version.
         """
         result = MaterializeResult[None](
             metadata={**(metadata or {}), **self.metadata()}, data_version=self.data_version
         )
         self.ranges.finish()
         return result
+
+
+@dataclass(frozen=True)
+class StreamRead(RangeRead):
+    """The value of an input of `PravegaSparkIOManager` with this type: `frame`, with its ranges and numbers.
+
+    The first action that reads the frame counts the events. If it does not read all of them (such as `limit`), or Spark
+    does not report the count (such as `toLocalIterator` and `rdd`), their number is not known.
+    """
+
+    frame: "DataFrame"

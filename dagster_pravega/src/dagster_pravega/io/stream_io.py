@@ -1,4 +1,4 @@
-"""What the IO managers share: which range an input reads, the name and generation of a write, what is reported."""
+"""The base class of the IO managers: ranges of inputs, names and generations of writes, metadata of both."""
 
 from abc import abstractmethod
 from functools import partial
@@ -16,7 +16,6 @@ from pydantic import Field
 from aiopravega import StreamName
 from dagster_pravega.io.input_finder import find_input
 from dagster_pravega.io.remote_range import handed_range, is_handed
-from dagster_pravega.io.step_inputs import forget_run, note_input, take_inputs
 from dagster_pravega.io.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import data_version
@@ -28,7 +27,11 @@ from dagster_pravega.metadata.written import WriteConfig, write_name
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.spark.options import LEDGER_OPTION
-from pravega_jobs.writes import Written, finished_write, write_once
+from pravega_jobs.writes import Written, finished_write, write_unless_done
+
+_Step = tuple[str, str]  # the ids of a run and of its step
+# Ranges that the inputs of steps read, until an output is written, maybe by another IO manager.
+_ranges_read: dict[_Step, dict[str, InputRange]] = {}
 
 
 class StreamIOManager(ConfigurableIOManager):
@@ -40,31 +43,31 @@ class StreamIOManager(ConfigurableIOManager):
     )
     preview_events: int = Field(
         default=0,
-        description="how many of the events that were written a materialization shows, 0: none. All who see the asset "
-        "see them",
+        description="number of written events that a materialization shows, 0: none. Everybody who can see the asset "
+        "sees them",
     )
 
     def teardown_after_execution(self, context: InitResourceContext) -> None:
-        """The end of the run, or of its step in this process; called by Dagster."""
-        forget_run(context.run_id)
+        """Forget the inputs at the end of the run, or of its step in this process; called by Dagster."""
+        _forget_run(context.run_id)
 
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
-        """What the run config of an input can say."""
+        """The type of an input's run config."""
         return RangeConfig
 
     @classmethod
     def output_config_schema(cls) -> type[WriteConfig]:
-        """What the run config of an output can say."""
+        """The type of an output's run config."""
         return WriteConfig
 
     @abstractmethod
-    def load_range(self, context: InputContext, found: InputRange) -> Any:
-        """What the asset gets."""
+    def load_range(self, context: InputContext, ranges: InputRange) -> Any:
+        """The ranges in the type of the input."""
 
     @abstractmethod
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
-        """Write an output exactly once, or compare it with what is written already."""
+        """Write an output exactly once; if it is written already, compare the rows."""
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the columns of an output."""
@@ -72,27 +75,27 @@ class StreamIOManager(ConfigurableIOManager):
         return {}
 
     def load_input(self, context: InputContext) -> Any:
-        """The range of the upstream stream that the input asks for.
+        """Find the range of the upstream stream that the input reads, and load it.
 
         Raises:
-            Failure: the stream, the range or an option cannot work.
+            Failure: the stream, the range or an option is not valid.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
-            found = find_input(context, self.pravega, self.options)
-            note_input(context, found)
+            ranges = find_input(context, self.pravega, self.options)
+            _keep_input(context, ranges)
             if is_handed(context):
-                return handed_range(context, found)
-            return self.load_range(context, found)
+                return handed_range(context, ranges)
+            return self.load_range(context, ranges)
 
     def handle_output(self, context: OutputContext, obj: Any) -> None:
-        """Write to the stream of the asset; if that is done already, compare the rows.
+        """Write to the stream of the asset; if the write is done already, compare the rows.
 
         A retry of the step in the same run does not compare.
 
         Raises:
-            Failure: the stream, a column or an option cannot work, the write is done with other rows, or the generation
-                that the run names cannot follow.
+            Failure: the stream, a column or an option is not valid, the write is done with other rows, or the run's
+                generation is not the next one.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
@@ -104,13 +107,13 @@ class StreamIOManager(ConfigurableIOManager):
             done = self._write(context, obj, stream, write_id, generation)
             client = self.pravega.client
             written = WrittenOutput.find(client, stream, done)
-            found = written.metadata(client, generation, of_partition=context.has_asset_partitions)
+            metadata = written.metadata(client, generation, of_partition=context.has_asset_partitions)
             if written.cuts is not None:
-                found |= preview(client, written.cuts, stream, self.preview_events)
-        inputs = take_inputs(context)
-        for read in inputs.values():
-            read.finish()
-        context.add_output_metadata({**found, **measures_of_inputs(inputs), **schema})
+                metadata |= preview(client, written.cuts, stream, self.preview_events)
+        inputs = _pop_inputs(context)
+        for ranges in inputs.values():
+            ranges.finish()
+        context.add_output_metadata({**metadata, **measures_of_inputs(inputs), **schema})
         if written.cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
 
@@ -119,7 +122,7 @@ class StreamIOManager(ConfigurableIOManager):
         find = partial(
             finished_write, client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION), generation
         )
-        done = write_once(
+        done = write_unless_done(
             stream,
             write_id,
             lambda: client.run(find()),
@@ -129,3 +132,23 @@ class StreamIOManager(ConfigurableIOManager):
         if not done.by_this_try:
             context.log.warning("%s is done already: nothing is written again", done.record.name)
         return done
+
+
+def _keep_input(context: InputContext, ranges: InputRange) -> None:
+    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
+    _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
+
+
+def _pop_inputs(context: OutputContext) -> dict[str, InputRange]:
+    """The ranges of a step's inputs, by their names, for its first output; a second output gets none."""
+    return _ranges_read.pop(_step_of(context), {})
+
+
+def _forget_run(run_id: str | None) -> None:
+    """Forget the inputs of a run that is over in this process."""
+    for step in [step for step in _ranges_read if step[0] == run_id]:
+        _ranges_read.pop(step, None)
+
+
+def _step_of(context: InputContext | OutputContext) -> _Step:
+    return context.step_context.run_id, context.step_context.step.key

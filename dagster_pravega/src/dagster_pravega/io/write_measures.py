@@ -1,6 +1,6 @@
-"""What a materialization reports about a write, whatever process has made it: what the ledger has, and what was read.
+"""Metadata of a materialization about a write, of this or another process: by its ledger record, and by its inputs.
 
-No engine is known here.
+This module does not use an engine.
 """
 
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ from dagster_pravega.partitions.input_range import InputRange
 from pravega_jobs.writes import Written
 
 _INPUTS_KEY: Final = "pravega/inputs"
-# What was read, where it does not say the same of the write.
+# Metadata of the only input that the output also gets; the write has its own cuts and numbers.
 _OF_ONE_INPUT: Final = (CONSUMER_KEY, PARTITION_KEY, TIMES_KEY, MARKS_KEY, FROM_HEAD_KEY, WHOLE_KEY, CLAIM_KEY)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenOutput:
-    """What a stream holds of a write, and the cuts between which it is, if the account may ask for them."""
+    """A finished write to a stream, with the cuts before and after it, if the account may read them."""
 
     stream: StreamName
     done: Written
@@ -45,7 +45,7 @@ class WrittenOutput:
 
     @classmethod
     def find(cls, client: PravegaClient, stream: StreamName, done: Written) -> "WrittenOutput":
-        """What is written, with its cuts as those of the stream that exists.
+        """The finished write, with its cuts resolved against the stream.
 
         Raises:
             PravegaError: the cluster cannot be asked.
@@ -54,10 +54,10 @@ class WrittenOutput:
         return cls(stream, done, client.resolve(cuts, stream) if cuts else None)
 
     def metadata(self, client: PravegaClient, generation: int, *, of_partition: bool) -> dict[str, Any]:
-        """Its numbers, where it is, its name and generation; `of_partition`: the rows are those of a partition."""
+        """Numbers, cuts, name and generation; with `of_partition`, the row count is one of a partition."""
         record = self.done.record
         seconds = self.done.seconds if self.done.by_this_try else None
-        found: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             **measures(str(self.stream), record.total_events, record.total_bytes, seconds),
             **table_metadata(self.stream),
             ROWS_OF_PARTITION_KEY if of_partition else ROWS_KEY: record.total_events,
@@ -65,25 +65,24 @@ class WrittenOutput:
             GENERATION_KEY: generation,
         }
         if self.cuts is not None:
-            found |= segments_table(client.plan(self.cuts, self.stream)) | range_measures([self.cuts])
-        return found
+            metadata |= segments_table(client.plan(self.cuts, self.stream)) | range_measures([self.cuts])
+        return metadata
 
 
 def measures_of_inputs(inputs: Mapping[str, InputRange]) -> dict[str, Any]:
-    """Metadata of what was read for an output: of one input as that of the output, of several each by its name."""
+    """Metadata of the inputs of an output: one input's entries as the output's, several inputs' under their names."""
     described = {name: read.metadata() for name, read in inputs.items()}
     if len(described) == 1:
-        [found] = described.values()
-        # The cuts and segments of a write are its own.
-        return {name: value for name, value in found.items() if name in _OF_ONE_INPUT}
+        [metadata] = described.values()
+        return {name: value for name, value in metadata.items() if name in _OF_ONE_INPUT}
     if not described:
         return {}
     plain = {
         name: {
             "stream": str(inputs[name].stream),
             "ranges": [piece.cuts.to_json() for piece in inputs[name].pieces],
-            **{key: value for key, value in found.items() if key in _OF_ONE_INPUT},
+            **{key: value for key, value in metadata.items() if key in _OF_ONE_INPUT},
         }
-        for name, found in described.items()
+        for name, metadata in described.items()
     }
     return {_INPUTS_KEY: MetadataValue.json(plain)}

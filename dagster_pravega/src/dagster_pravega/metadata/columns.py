@@ -1,4 +1,4 @@
-"""Columns of tables: which an input asks for, and how Dagster's pages show those of an output."""
+"""Columns of tables: the columns that an input selects, and the metadata that Dagster shows of an output's columns."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -18,10 +18,10 @@ DECODED_KEY: Final = "pravega/columns"
 
 
 def wanted_columns(context: InputContext, existing: Sequence[str]) -> list[str] | None:
-    """The columns that the metadata `columns` of an `AssetIn` ask for, in their order; None: all.
+    """The columns that the metadata `columns` of an `AssetIn` name, in their order; None: all.
 
     Raises:
-        ConfigurationError: they are not a list of names, or there is no such column.
+        ConfigurationError: the metadata are not a list of names, or there is no such column.
     """
     given: Any = plain(context.definition_metadata.get(COLUMNS_KEY))
     if given is None:
@@ -40,7 +40,7 @@ def decoded_columns(context: InputContext) -> str | None:
     """The columns of decoded events that the metadata `pravega/columns` of an `AssetIn` name; None: the source's own.
 
     Raises:
-        ConfigurationError: they are not a text.
+        ConfigurationError: the metadata are not a text.
     """
     given: Any = plain(context.definition_metadata.get(DECODED_KEY))
     if given is not None and (not isinstance(given, str) or not given.strip()):
@@ -51,7 +51,7 @@ def decoded_columns(context: InputContext) -> str | None:
 
 
 def table_schema(columns: Sequence[tuple[str, str, bool]]) -> dict[str, Any]:
-    """Metadata of columns: names, types, and whether they may be null."""
+    """Metadata of columns; each has a name, a type, and True if it may be null."""
     shown = [TableColumn(name, kind, constraints=TableColumnConstraints(nullable=null)) for name, kind, null in columns]
     return {SCHEMA_KEY: MetadataValue.table_schema(TableSchema(columns=shown))}
 
@@ -62,5 +62,5 @@ def spark_schema(frame: "DataFrame") -> dict[str, Any]:
 
 
 def arrow_schema(schema: "pa.Schema | None") -> dict[str, Any]:
-    """Metadata of the columns of an Arrow table, if they are known."""
+    """Metadata of the columns of an Arrow table; empty if the schema is not known."""
     return {} if schema is None else table_schema([(each.name, str(each.type), each.nullable) for each in schema])

@@ -1,7 +1,7 @@
 """Partitions that are recorded ranges of a stream: the intervals of one consumer in the cut ledger.
 
-The ledger says which range a partition is, so that a range that Airflow's sensor has recorded can be read here, and the
-other way round. Dagster keeps the names only.
+The ledger has the range of each partition, so that a range that Airflow's sensor has recorded can be read here, and the
+other way round. Dagster stores the names only.
 """
 
 from typing import Self
@@ -18,9 +18,9 @@ class StreamCutPartitions(DynamicPartitionsDefinition):
     """Dynamic partitions of a stream, each a range that the cut ledger has recorded for one consumer.
 
     `build_stream_cut_sensor` adds them. An input of the stream, read by `PravegaSparkIOManager`, is the recorded range
-    of its partition, however the run was started: by the sensor, by a backfill, or by hand. The consumer may be one of
-    Airflow, whose tasks are called `dag/task`: then its ranges are partitions, too, and the next one starts where the
-    last one ended, in either scheduler.
+    of its partition, for runs of the sensor, of a backfill, and by hand. The consumer may be a task of Airflow
+    (`dag/task`): then its ranges are also partitions, and the next range starts at the end of the last one, in either
+    scheduler.
 
     Args:
         stream: `scope/stream`.
@@ -35,25 +35,25 @@ class StreamCutPartitions(DynamicPartitionsDefinition):
     consumer: str
 
     def __new__(cls, stream: str, *, consumer: str, name: str | None = None) -> Self:
-        """Check the names; a tuple, as Dagster's definitions are, is made here."""
+        """Check the names. Dagster's definitions are tuples, so the attributes are set here, not in `__init__`."""
         parsed = Interval(consumer, StreamName.parse(stream), "any").stream
         made: Self = super().__new__(cls, name=name or f"pravega {parsed} {consumer}")
         made.stream, made.consumer = parsed, consumer
         return made
 
     def interval(self, key: str) -> Interval:
-        """The interval that a partition is."""
+        """The interval of the cut ledger for a partition's key."""
         return Interval(self.consumer, self.stream, key)
 
 
 def cut_partitions_of(context: InputContext, stream: StreamName) -> StreamCutPartitions | None:
-    """The partitions definition of a run whose partitions are ranges of the stream that an input reads."""
+    """The run's partitions definition, if its partitions are ranges of this stream; None otherwise."""
     step = context.step_context
     definition = step.run_partitions_def if step.has_partitions else None
     return definition if isinstance(definition, StreamCutPartitions) and definition.stream == stream else None
 
 
 def is_partition(record: CutRecord) -> bool:
-    """Whether the range of an interval is one to process: not a decision, and not given to another interval."""
+    """Return True if a record has a range to process: it is not a decision, and has not given its range back."""
     decided = is_passage(record) or record.interval == BEGINNING
     return not decided and record.state not in (IntervalState.GIVEN_BACK, IntervalState.SKIPPED)

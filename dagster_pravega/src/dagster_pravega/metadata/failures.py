@@ -1,4 +1,4 @@
-"""Which failures end a step, and which leave it to its retry policy."""
+"""Failures of steps: an error that no retry can help ends the step at once, whatever its retry policy."""
 
 from contextlib import AbstractContextManager
 
@@ -9,11 +9,11 @@ from pravega_jobs.retries import permanent_errors_as
 
 
 def failing_for_good() -> AbstractContextManager[None]:
-    """Run a block in which errors that no retry can help fail the step at once, those out of Spark too.
+    """Run a block in which permanent errors fail the step at once, also errors that Spark has wrapped.
 
     Raises:
-        Failure: instead of a PravegaError that no retry can help; it forbids retries, whatever the policy.
-        PravegaError: one that can pass.
+        Failure: instead of a permanent PravegaError; it forbids retries, whatever the policy.
+        PravegaError: a retryable error.
     """
     return permanent_errors_as(_final)
 

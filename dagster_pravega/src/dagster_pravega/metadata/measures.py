@@ -1,6 +1,6 @@
-"""What a materialization reports about ranges of a stream: cuts, size, how fast it went, its data version.
+"""Metadata of materializations about ranges of a stream: cuts, size, events per second, and the data version.
 
-Numbers are numbers under the same name in each materialization of an asset, so that Dagster plots them by run and by
+Each number has the same name and type in all materializations of an asset, so that Dagster plots it by run and by
 partition.
 """
 
@@ -35,9 +35,9 @@ SEGMENTS_KEY: Final = "pravega/segment_ranges"
 ROWS_KEY: Final = "dagster/row_count"
 ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
 _NOT_KNOWN: Final = "not known"
-# Dagster keeps versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, the asset's key among them.
+# Dagster stores versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, with the asset's key.
 _LONGEST_VERSION: Final = 1024
-# Segments that a table in the metadata has; a range may have thousands.
+# The most segments in a table of the metadata; a range may have thousands.
 _MOST_ROWS: Final = 50
 
 Times = tuple[datetime, datetime]
@@ -46,10 +46,10 @@ Times = tuple[datetime, datetime]
 def measures(
     stream: str, events: int | None, size: int, seconds: float | None = None, *, several: bool = False
 ) -> dict[str, Any]:
-    """Metadata of what was read or written; `size` is in bytes, with the headers of the events.
+    """Metadata of a read or a write; `size` is in bytes, with the headers of the events.
 
-    What is not known is left out. Not so the number of events: users look for it. Numbers of `several` partitions
-    together have names of their own, so that they are not plotted as those of each.
+    Numbers that are not known are left out, but the number of events is then the text `not known`. Sums over `several`
+    partitions have other names, so that they are not plotted as numbers of one partition.
     """
     events_key, bytes_key = (RUN_EVENTS_KEY, RUN_BYTES_KEY) if several else (EVENTS_KEY, BYTES_KEY)
     return {
@@ -61,7 +61,7 @@ def measures(
 
 
 def range_measures(ranges: Sequence[StreamCutRange], *, several: bool = False) -> dict[str, Any]:
-    """Metadata of ranges: of one, its cuts as one value and as texts to be copied; of `several` partitions, a list."""
+    """Metadata of ranges: the cuts of one range, as one value and as texts to copy; a list for `several` partitions."""
     if several or len(ranges) != 1:
         return {RANGES_KEY: MetadataValue.json([cuts.to_json() for cuts in ranges])} if ranges else {}
     texts = ranges[0].to_json()
@@ -73,7 +73,7 @@ def range_measures(ranges: Sequence[StreamCutRange], *, several: bool = False) -
 
 
 def segments_table(parts: Sequence[SegmentRange]) -> dict[str, Any]:
-    """Metadata that say in words where a range is: its segments, with offsets and bytes."""
+    """Metadata of a range's segments, with offsets and bytes, as a table."""
     rows = [f"| {part.segment} | {part.start:,} | {part.end:,} | {part.size:,} |" for part in parts if part.size]
     if not rows:
         return {}
@@ -83,18 +83,18 @@ def segments_table(parts: Sequence[SegmentRange]) -> dict[str, Any]:
 
 
 def taken_measures(taken: CutRecord | None) -> dict[str, Any]:
-    """Metadata of an interval of the cut ledger that was read: whose it is, its name, and its event times."""
+    """Metadata of an interval of the cut ledger that was read: its consumer, its name, and its event times."""
     if taken is None:
         return {}
-    found: dict[str, Any] = {CONSUMER_KEY: taken.consumer, PARTITION_KEY: taken.interval}
+    metadata: dict[str, Any] = {CONSUMER_KEY: taken.consumer, PARTITION_KEY: taken.interval}
     times = times_of(taken)
     if times is not None:
-        found[TIMES_KEY] = {"since": times[0].isoformat(), "until": times[1].isoformat()}
-    return found
+        metadata[TIMES_KEY] = {"since": times[0].isoformat(), "until": times[1].isoformat()}
+    return metadata
 
 
 def times_of(taken: CutRecord | None) -> Times | None:
-    """The event times of an interval, if it is one of time."""
+    """The event times of an interval; None if it is not an interval of time."""
     return None if taken is None or taken.since is None or taken.until is None else (taken.since, taken.until)
 
 
@@ -117,7 +117,7 @@ def _version(cuts: StreamCutRange, times: Times | None) -> str:
 
 
 def cut_version(cut: StreamCut) -> DataVersion:
-    """The version of all that lies before a cut."""
+    """The data version of a stream up to a cut."""
     return _stored(cut.to_text())
 
 

@@ -1,4 +1,4 @@
-"""The first events of a write, for its materialization: few, short, and only where somebody has asked for it."""
+"""The first events of a write, for its materialization: few, shortened, and only on request."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 
 PREVIEW_KEY: Final = "pravega/preview"
-# What one event, and all of them, may take: Dagster keeps metadata in its database.
+# The most bytes of one event, and of all together: Dagster stores metadata in its database.
 _EVENT_BYTES: Final = 200
 _ALL_BYTES: Final = 4096
 
@@ -33,7 +33,7 @@ def preview(client: PravegaClient, cuts: StreamCutRange, stream: StreamName, mos
             lines.append(text)
     finally:
         events.close()
-    # Indented, so that nothing in an event is taken for markup.
+    # Indented, so that Dagster does not read an event as markup.
     return {PREVIEW_KEY: MetadataValue.md("\n".join(f"    {line}" for line in lines))} if lines else {}
 
 

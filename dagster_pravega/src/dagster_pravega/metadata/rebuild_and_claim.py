@@ -1,7 +1,7 @@
-"""What a run wants done again, by its configuration or by a tag; a backfill gives its tags to all of its runs.
+"""Requests of a run to repeat a write or a claim, by its configuration or by a tag.
 
-A write has a generation, the claim of a partition has a number. Both are 1 unless somebody says otherwise, and nothing
-is repeated without that.
+A write has a generation, and the claim of a partition has a number. Both are 1 by default; only a greater number
+repeats anything. A backfill gives its tags to all of its runs.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ CLAIM_TAG: Final = "pravega/claim"
 
 
 def generation_of(configured: int | None, run: DagsterRun) -> int:
-    """Which generation of its writes a run makes.
+    """The generation of a run's writes.
 
     Raises:
         ConfigurationError: it is not a whole number of at least 1, or configuration and tag differ.
@@ -26,7 +26,7 @@ def generation_of(configured: int | None, run: DagsterRun) -> int:
 
 
 def claim_of(configured: int | None, run: DagsterRun) -> int:
-    """Which claim of its partition a run reads.
+    """The number of the claim that a run reads of its partition.
 
     Raises:
         ConfigurationError: it is not a whole number of at least 1, or configuration and tag differ.

@@ -1,4 +1,4 @@
-"""What resources of servers share: as whom to reach them, and a client that lives as long as a run."""
+"""The base class of resources of servers: credentials, and a client that lives as long as a run."""
 
 from abc import abstractmethod
 from typing import Any, Final, Generic, TypeVar
@@ -14,9 +14,9 @@ SECRET: Final[dict[str, Any]] = {"dagster__is_secret": True}
 
 
 class SecuredResource(ConfigurableResource[R], Generic[R]):
-    """A server, and credentials. Its blocking client is made by the first call that needs it, once for a run or step.
+    """A server, and credentials. The first call that needs its blocking client makes it, once for a run or step.
 
-    So a failure belongs to the step that it concerns; the configuration is checked when a run sets the resource up.
+    So a failure belongs to the step of the call. A run checks the configuration when it sets the resource up.
     """
 
     username: str | None = Field(default=None, description="name for Basic authentication, together with the password")
@@ -37,14 +37,14 @@ class SecuredResource(ConfigurableResource[R], Generic[R]):
         """The configuration of the client.
 
         Raises:
-            ConfigurationError: it cannot work.
+            ConfigurationError: a field is not valid.
         """
 
     def setup_for_execution(self, context: InitResourceContext) -> None:
         """Check the configuration; called by Dagster.
 
         Raises:
-            Failure: it cannot work.
+            Failure: a field is not valid.
         """
         with failing_for_good():
             self.get_config()

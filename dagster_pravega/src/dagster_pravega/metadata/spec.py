@@ -1,13 +1,15 @@
-"""Streams as assets: the spec of a stream that others write to, and which stream an asset stands for."""
+"""Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from dagster import AssetKey, AssetSpec
+from dagster import AssetKey, AssetsDefinition, AssetSpec
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 
+# An asset, or its key, in the forms that users write.
+AssetLike: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
 KIND: Final = "pravega"
 STREAM_KEY: Final = "pravega/stream"
 CUTS_KEY: Final = "pravega/cuts"
@@ -30,7 +32,7 @@ def pravega_stream_spec(
     metadata: Mapping[str, Any] | None = None,
     **attributes: Any,
 ) -> AssetSpec:
-    """A stream that somebody else writes to, as an external asset.
+    """A stream that is written outside Dagster, as an external asset.
 
     Assets read it by `AssetIn(input_manager_key=…)` with a `PravegaSparkIOManager`.
 
@@ -38,14 +40,14 @@ def pravega_stream_spec(
         stream: `scope/stream`.
         key: key of the asset; by default scope and stream.
         group_name: group of the asset.
-        description: what is in the stream.
+        description: of the asset: the contents of the stream.
         tags: tags of the asset.
         owners: owners of the asset.
-        options: options of Spark's data source for its readers, such as how its events are decoded. With `event_time`,
-            the column that has the events' times, assets with partitions of time read the times of their partition. No
-            secrets: Dagster shows them.
+        options: options of Spark's data source for its readers, such as options of decoding. With `event_time`, the
+            column that has the events' times, assets with partitions of time read the times of their partition. Give no
+            secrets: Dagster shows the options.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
-        attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
+        **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
             `code_version`, `partitions_def`; `kinds` are added to the stream's own.
 
     Raises:
@@ -71,24 +73,31 @@ def pravega_stream_spec(
 
 
 def table_metadata(stream: StreamName) -> dict[str, str]:
-    """How Dagster's catalog names a stream."""
+    """Metadata by which Dagster's catalog names a stream."""
     return {TABLE_NAME_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
 
 
+def asset_key_of(asset: AssetLike) -> AssetKey:
+    """The key of an asset that is given in one of several forms."""
+    if isinstance(asset, AssetsDefinition | AssetSpec):
+        return asset.key
+    return AssetKey.from_coercible(asset)
+
+
 def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:
-    """The stream that an asset stands for: its metadata `pravega/stream`, else its key, which is then scope and stream.
+    """The stream that an asset represents: its metadata `pravega/stream`, or its key as scope and stream.
 
     A key of one part is a stream of the resource's default scope.
 
     Raises:
-        ConfigurationError: neither says which stream.
+        ConfigurationError: there is no such metadata, and the key has more than two parts.
     """
     if STREAM_KEY in metadata:
         return str(plain(metadata[STREAM_KEY]))
     if len(key.path) > _SCOPE_AND_STREAM:
         raise ConfigurationError(
-            f"asset {key.to_user_string()} does not say which stream it is: give it the metadata "
-            f"{STREAM_KEY!r} with scope/stream"
+            f"asset {key.to_user_string()} does not name its stream: give it the metadata {STREAM_KEY!r} with "
+            "scope/stream"
         )
     return "/".join(key.path)
 
@@ -97,7 +106,7 @@ def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Options of Spark's data source in the metadata `pravega/options` of a stream, an input or an output.
 
     Raises:
-        ConfigurationError: they are not names and values.
+        ConfigurationError: the metadata are not names with values.
     """
     given: Any = plain(metadata.get(OPTIONS_KEY, {}))
     if not isinstance(given, Mapping):
@@ -106,5 +115,5 @@ def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def plain(value: Any) -> Any:
-    """The value of a metadata entry, whether Dagster has wrapped it or not."""
+    """The value of a metadata entry, without Dagster's wrapper if it has one."""
     return getattr(value, "value", value)

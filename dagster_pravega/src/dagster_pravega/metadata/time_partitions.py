@@ -1,7 +1,7 @@
-"""The event times of partitions: those of time, and those of several dimensions of which one is time.
+"""The event times of partitions: of partitions of time, and of partitions with one dimension of time.
 
-What another dimension stands for, such as a region, only the asset knows: it selects its rows. Here it makes a consumer
-of its own, so that the partitions of one day are intervals of their own, and each is done by itself.
+A key of the other dimension, such as a region, has a meaning for the asset only, which selects its rows. Each key has
+its own consumer in the cut ledger, so that the partitions of one day are separate intervals, done one by one.
 """
 
 from collections.abc import Sequence
@@ -24,25 +24,25 @@ _WAY: Final = "give the asset BackfillPolicy.multi_run(1), or backfill one parti
 
 @dataclass(frozen=True, slots=True)
 class TimePartition:
-    """A partition of the times `window.start <= time < window.end`; `others` says the rest of its key, or is empty."""
+    """A partition of the times `window.start <= time < window.end`; `others` is the rest of its key, or empty."""
 
     window: TimeWindow
     others: str = ""
 
     def consumer(self, name: str) -> str:
-        """Under which name the cut ledger has it: that of the asset, and the rest of the key."""
+        """The consumer of the partition in the cut ledger: the asset's consumer, and the rest of the key."""
         return f"{name} {self.others}" if self.others else name
 
 
 def is_of_time(definition: PartitionsDefinition | None) -> bool:
-    """Whether each partition has one window of time; not so if two dimensions are of time."""
+    """Return True if each partition has exactly one window of time: not two dimensions of time."""
     if isinstance(definition, MultiPartitionsDefinition):
         return len(_time_dimensions(definition)) == 1
     return isinstance(definition, TimeWindowPartitionsDefinition)
 
 
 def time_partitions(definition: PartitionsDefinition | None, keys: Sequence[str]) -> list[TimePartition]:
-    """The event times of partitions, in the order of their keys; none: they are not of time.
+    """The event times of partitions, in the order of their keys; empty if the partitions are not of time.
 
     Raises:
         ConfigurationError: several partitions of one run have the same times, so that their events would be read twice.
@@ -51,17 +51,17 @@ def time_partitions(definition: PartitionsDefinition | None, keys: Sequence[str]
         return [TimePartition(definition.time_window_for_partition_key(key)) for key in keys]
     if not isinstance(definition, MultiPartitionsDefinition) or not is_of_time(definition):
         return []
-    found = [_of_dimensions(definition, key) for key in keys]
-    others = sorted({partition.others for partition in found})
+    partitions = [_of_dimensions(definition, key) for key in keys]
+    others = sorted({partition.others for partition in partitions})
     if len(others) > 1:
         raise ConfigurationError(
             f"partitions of {', '.join(others)} in one run would read the events of the same times twice: {_WAY}"
         )
-    return found
+    return partitions
 
 
 def windows_of(definition: PartitionsDefinition) -> TimeWindowPartitionsDefinition:
-    """The windows of time of partitions: they themselves, or their dimension of time.
+    """The partitions of time in a definition: the definition itself, or its dimension of time.
 
     Raises:
         ConfigurationError: no dimension is of time, or both are.
@@ -79,14 +79,14 @@ def windows_of(definition: PartitionsDefinition) -> TimeWindowPartitionsDefiniti
 
 
 def others_of(definition: MultiPartitionsDefinition, instance: DagsterInstance) -> list[str]:
-    """The keys of the dimension that is not of time, as they are now."""
+    """The present keys of the dimension that is not of time."""
     [of_time] = _time_dimensions(definition)
     [other] = [each.partitions_def for each in definition.partitions_defs if each.name != of_time]
     return list(other.get_partition_keys(dynamic_partitions_store=instance))
 
 
 def keys_of_window(definition: PartitionsDefinition, window: str, others: Sequence[str] | None) -> list[str]:
-    """The partitions that have a window, which its key names: one for each key of the other dimension."""
+    """The keys of the partitions with a window of time: one for each key of the other dimension."""
     if others is None or not isinstance(definition, MultiPartitionsDefinition):
         return [window]
     [of_time] = _time_dimensions(definition)

@@ -1,4 +1,4 @@
-"""The identity of a write: which asset or partition, and which generation of it. The commit ledger knows the rest."""
+"""The identity of a write: its name by the asset, partition or run, and its generation."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +13,7 @@ GENERATION_KEY: Final = "pravega/generation"
 
 
 class WriteConfig(Config):
-    """What a run says about the write of an output."""
+    """The run config of an output: the generation of its write."""
 
     rebuild: int | None = Field(
         default=None,
@@ -23,13 +23,13 @@ class WriteConfig(Config):
 
 
 def write_name(context: OutputContext) -> str:
-    """The name under which an output is written, once: the same for every try, another for every new write.
+    """The name under which an output is written once: the same for all attempts, another for every new write.
 
-    A partition is written once. Without partitions, each run writes; the retry of a step, of a run, and whatever else
-    is executed again from a run, counts as that run.
+    A partition is written once. Without partitions, each run writes; retries of a step or a run, and re-executions of a
+    run, have the name of that run.
 
     Raises:
-        ConfigurationError: the output is not one asset, or one partition of it.
+        ConfigurationError: the output is not one asset, or not one partition.
     """
     if not context.has_asset_key:
         raise ConfigurationError(f"output {context.name!r} is not an asset, and only assets are written to streams")
@@ -38,7 +38,7 @@ def write_name(context: OutputContext) -> str:
 
 
 def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterRun) -> str:
-    """The name under which an asset is written, as `write_name` gives it; `partitions` is None: it has none.
+    """The name under which an asset is written, as for `write_name`; `partitions` is None for an asset without.
 
     Raises:
         ConfigurationError: there are several partitions.

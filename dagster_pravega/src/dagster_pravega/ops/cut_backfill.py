@@ -1,7 +1,7 @@
-"""A job that divides what lies between two cuts into partitions, so that Dagster can backfill them.
+"""A job that divides the range between two cuts into partitions, so that Dagster can backfill them.
 
-The plan is in the cut ledger, and is the one that `pravega backfill` and Airflow's backfill operator make: what one of
-them has planned, the others continue.
+The plan is in the cut ledger, in the form of `pravega backfill` and of Airflow's backfill operator: each of the three
+can continue a plan of the others.
 """
 
 from typing import Any
@@ -17,17 +17,17 @@ from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import BYTES_KEY, CONSUMER_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY
-from dagster_pravega.ops.one_op import job_of, op_name
+from dagster_pravega.ops.maintenance import job_of, op_name
 from dagster_pravega.resources.resource import PravegaResource
 
 
 class CutBackfillConfig(dg.Config):
-    """What lies between two cuts, in how many partitions."""
+    """The two cuts, and the number or the size of the partitions between them."""
 
     start: str = Field(default="earliest", description="text of a StreamCut, or earliest or latest")
     end: str = Field(default="latest", description="text of a StreamCut, or earliest or latest")
-    parts: int | None = Field(default=None, description="how many partitions; default one")
-    max_bytes: int | None = Field(default=None, description="or the bytes of each, about")
+    parts: int | None = Field(default=None, description="number of partitions; default one")
+    max_bytes: int | None = Field(default=None, description="or the approximate bytes of each")
 
 
 def build_cut_backfill(
@@ -35,14 +35,14 @@ def build_cut_backfill(
 ) -> dg.JobDefinition:
     """A job that plans a backfill between two cuts, and adds its intervals as partitions: `1 of 8`, `2 of 8` and so on.
 
-    The run config of the op says the two cuts, and `parts` or `max_bytes`. Then launch a backfill of an asset with
-    these partitions, from its page. The consumer of the partitions is the backfill's own: the job is refused if it has
-    other ranges, such as those of a sensor. If it has a plan already, be it one of Airflow, this plan becomes the
-    partitions.
+    The run config of the op has the two cuts, and `parts` or `max_bytes`. Then launch a backfill of an asset with these
+    partitions, from its page. Only this backfill may use the consumer of the partitions: the job fails if the consumer
+    has other ranges, such as ranges of a sensor. If the consumer has a plan already, also one of Airflow, this plan
+    becomes the partitions.
 
     Args:
         name: of the job, and of its op.
-        partitions_def: of the assets; says the stream and the consumer.
+        partitions_def: of the assets; it has the stream and the consumer.
         resource_key: of the `PravegaResource`.
     """
     stream, consumer = partitions_def.stream, partitions_def.consumer
@@ -56,19 +56,19 @@ def build_cut_backfill(
             planning = plan_parts(
                 client, stream, consumer, start=start, end=end, parts=config.parts, max_bytes=config.max_bytes
             )
-            found = resource.client.run(planning)
-            if not found.intervals:
+            planned = resource.client.run(planning)
+            if not planned.intervals:
                 raise ConfigurationError(f"there is nothing in {stream} between {config.start} and {config.end}")
             ledger = client.cut_ledger(stream.scope)
             by = f"dagster run {context.run_id}"
-            records = resource.client.run(record_plan(ledger, found, by=by))
+            records = resource.client.run(record_plan(ledger, planned, by=by))
         keys = [record.interval for record in records]
         added = partitions_def.build_add_request(keys)
         context.instance.add_dynamic_partitions(added.partitions_def_name, added.partition_keys)
         metadata: dict[str, Any] = {
             STREAM_KEY: str(stream),
             CONSUMER_KEY: consumer,
-            BYTES_KEY: found.size,
+            BYTES_KEY: planned.size,
             "pravega/partitions": len(keys),
             "pravega/not_done": sum(not record.is_done for record in records),
         }

@@ -1,9 +1,11 @@
-"""A job that maintains a commit ledger: finishes what drivers that died left, removes old records."""
+"""Jobs of one op, and the job that maintains a commit ledger: it finishes writes of dead drivers, removes old records.
+
+Dagster needs different names for a job and its op; users see both under the job's name.
+"""
 
 import dagster as dg
 
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.ops.one_op import job_of, op_name
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.maintenance import maintain_ledger, named_ledger
 
@@ -19,18 +21,18 @@ def build_ledger_maintenance(
 ) -> dg.JobDefinition:
     """A job of one op that finishes the exactly-once writes that a commit ledger has as decided and not done.
 
-    It may run at any time, by a schedule such as every five minutes. The output's metadata is the report: the names of
-    writes that were finished now, of those of which nothing is in the stream, of those that are half visible, of those
-    that could not be finished now, and the number of records that were removed.
+    It may run at any time, by a schedule such as every five minutes. The output's metadata is the report. It has the
+    names of writes that were finished now, that have no event in the stream, that are half visible, and that could not
+    be finished now; and the number of records that were removed.
 
     Args:
-        ledger: `scope/table` of the ledger, or the scope of one with the default name; by default that of the
-            resource's scope.
+        ledger: `scope/table` of the ledger, or the scope of a ledger with the default name; by default the ledger of
+            the resource's scope.
         name: of the job, and of its op.
-        expire: whether to remove the records of writes that need not be remembered any more.
-        fail_on_half_visible: whether the run fails when a write is half visible; otherwise there is a warning.
+        expire: remove the records of writes that no run can repeat any more.
+        fail_on_half_visible: fail the run when a write is half visible; otherwise there is a warning.
         resource_key: of the `PravegaResource`.
-        retry_policy: for failures that can pass; by default two retries after 30 seconds.
+        retry_policy: for retryable failures; by default two retries after 30 seconds.
     """
     policy = dg.RetryPolicy(max_retries=2, delay=30) if retry_policy is None else retry_policy
 
@@ -43,7 +45,22 @@ def build_ledger_maintenance(
             report = client.run(maintain_ledger(client.asynchronous, scope, table, expire=expire))
             if report.failed or fail_on_half_visible:
                 report.check()
-        found = report.to_json()
-        return dg.Output(found, metadata={"pravega/maintenance": dg.MetadataValue.json(found)})
+        content = report.to_json()
+        return dg.Output(content, metadata={"pravega/maintenance": dg.MetadataValue.json(content)})
 
-    return job_of(maintain, name, "Finishes the exactly-once writes that nobody has finished.")
+    return job_of(maintain, name, "Finishes exactly-once writes whose drivers died, and removes old records.")
+
+
+def op_name(job: str) -> str:
+    """The name of the op's definition in a job of one op."""
+    return f"{job}_op"
+
+
+def job_of(op: dg.OpDefinition, name: str, description: str) -> dg.JobDefinition:
+    """A job of one op; pages and run config show both as `name`."""
+
+    @dg.job(name=name, description=description)
+    def of_one_op() -> None:
+        op.alias(name)()
+
+    return of_one_op

@@ -1,7 +1,7 @@
-"""Work that a Dagster Pipes process does: what it gets, and what a materialization says when it has ended well.
+"""Work for a Dagster Pipes process: the inputs and the write that are sent to it, and the result after its end.
 
-The range is found and recorded as for every other input, the write has the name and the generation of every other
-output, and what the stream holds of it is asked of the commit ledger. No engine is known here.
+The range is found and recorded as for every other input, and the write has the name and the generation of every other
+output. The commit ledger has what the process has written. This module does not use an engine.
 """
 
 from collections.abc import Mapping
@@ -19,42 +19,42 @@ from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.written import name_of_write
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.remote.orders import (
-    HandedOutput,
-    Handover,
+    WorkOrder,
+    WriteOrder,
     connection_without_secrets,
     secrets_environment,
 )
 from pravega_jobs.spark.options import LEDGER_OPTION
 from pravega_jobs.writes import Written, finished_write
 
-# Of what goes to the process, and comes from it.
+# The key of the message to the process, and of its report.
 PIPES_KEY: Final = "pravega"
 
 
 @dataclass(frozen=True)
-class HandedWork:
-    """What a process gets by a Pipes client: `extras`, which Dagster may log, and `secrets`, for its environment only.
+class RemoteRun:
+    """The work of one Pipes process. Give its client `extras`, which Dagster may log, and `secrets` as environment.
 
-    `done` is called when the client has returned.
+    Call `done` when the client has returned.
     """
 
     pravega: PravegaResource = field(repr=False)
     reads: tuple[HandedRange, ...]
-    handover: Handover
+    handover: WorkOrder
     asset: AssetKey
     of_partition: bool = False
 
     @property
     def extras(self) -> dict[str, Any]:
-        """The extras of the Pipes client: ranges, the write, the connection, without secrets."""
+        """The extras of the Pipes client: ranges, the write, and the connection without secrets."""
         return {PIPES_KEY: self.handover.to_json()}
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Variables of the environment of the process: passwords and tokens, if there are any.
+        """Environment variables of the process: passwords and tokens, if there are any.
 
-        Give them to clients that keep them to themselves, such as the `env` of `PipesSubprocessClient`. Elsewhere, let
-        the platform's own secrets make these variables.
+        Give them to clients that do not show them, such as by the `env` of `PipesSubprocessClient`. With other clients,
+        let the platform's own secrets set these variables.
         """
         output = self.handover.output
         options = [read.ranges.options for read in self.reads] + ([] if output is None else [output.options])
@@ -63,30 +63,30 @@ class HandedWork:
     def done(
         self, finished: PipesClientCompletedInvocation, metadata: Mapping[str, Any] | None = None
     ) -> MaterializeResult[None]:
-        """The result of the asset: what the process has reported, with the numbers of what it has read and written.
+        """The result of the asset: the report of the process, with the numbers of its reads and its write.
 
-        The partitions that it has read are recorded as done in the cut ledger. The data version is the one that the
-        process has reported, or else the cuts of what it has written or read.
+        The partitions that it has read are recorded as done in the cut ledger. The data version is the reported one; by
+        default it is the cuts of the write, or of the only input.
 
         Args:
-            finished: what the client has returned.
-            metadata: more of the materialization.
+            finished: the result of the client.
+            metadata: more metadata of the materialization.
 
         Raises:
-            Failure: the process has not read an input, or not made its write.
+            Failure: the process has not read an input, or has not made its write.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
             reported = _reported(finished)
             for read in self.reads:
-                read.count.found = self._read_by(reported, read)["events"]
-            found, version = self._described(reported)
+                read.count.reported = self._read_by(reported, read)["events"]
+            numbers, version = self._described(reported)
         result = finished.get_materialize_result()
         for read in self.reads:
             read.ranges.finish()
         return MaterializeResult[None](
             asset_key=result.asset_key,
-            metadata={**(metadata or {}), **(result.metadata or {}), **found},
+            metadata={**(metadata or {}), **(result.metadata or {}), **numbers},
             data_version=result.data_version or version,
             check_results=result.check_results,
             tags=result.tags,
@@ -100,24 +100,24 @@ class HandedWork:
                 f"let it call pipes.read(spark, {read.name!r}) within open_pravega_pipes of "
                 "pyspark_pravega.remote.dagster"
             )
-        found: Mapping[str, Any] = inputs[read.name]
-        return found
+        report: Mapping[str, Any] = inputs[read.name]
+        return report
 
     def _described(self, reported: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-        """Metadata and data version: of the write if there is one, else of what was read."""
+        """Metadata and data version: of the write, or, without a write, of the inputs."""
         inputs = {read.name: read.ranges for read in self.reads}
         output = self.handover.output
         if output is not None:
             written = self._written(output, reported.get("output"))
-            found = written.metadata(self.pravega.client, output.generation, of_partition=self.of_partition)
+            metadata = written.metadata(self.pravega.client, output.generation, of_partition=self.of_partition)
             version = None if written.cuts is None else data_version(written.cuts)
-            return {**found, **measures_of_inputs(inputs)}, version
+            return {**metadata, **measures_of_inputs(inputs)}, version
         if len(self.reads) == 1:
             [read] = self.reads
             return read.metadata(), read.data_version
         return measures_of_inputs(inputs), None
 
-    def _written(self, output: HandedOutput, reported: Mapping[str, Any] | None) -> WrittenOutput:
+    def _written(self, output: WriteOrder, reported: Mapping[str, Any] | None) -> WrittenOutput:
         client, ledger = self.pravega.client, output.options.get(LEDGER_OPTION)
         find = finished_write(client.asynchronous, output.stream, output.write_id, ledger, output.generation)
         record = client.run(find)
@@ -137,24 +137,23 @@ def hand_over(
     *reads: HandedRange,
     writes: str | None = None,
     options: Mapping[str, str] | None = None,
-) -> HandedWork:
+) -> RemoteRun:
     """Let a process read ranges, and write to a stream exactly once, by any Pipes client of Dagster.
 
-    The process uses `open_pravega_pipes` of `pyspark_pravega.remote.dagster`. A process that is killed and started
-    again
-    by the step's retry gets the same ranges, and its write is the same write.
+    The process uses `open_pravega_pipes` of `pyspark_pravega.remote.dagster`. If it is killed and the step's retry
+    starts it again, it gets the same ranges, and repeats the same write.
 
     Args:
         context: of the asset.
-        pravega: the cluster; it is the one of the inputs, too.
+        pravega: the cluster of the inputs and of the write.
         reads: inputs of the type `HandedRange`.
         writes: `scope/stream` that the process writes to, under the name of the asset's partition, or of the run; None:
-            none. The generation is that of the run's tag `pravega/rebuild`.
+            it does not write. The generation comes from the run's tag `pravega/rebuild`.
         options: more options of the write by Spark's data source, such as `commit_ledger`.
 
     Raises:
         Failure: the step makes several assets, or several partitions that cannot be separated in a stream; or a name
-            cannot work.
+            is not valid.
     """
     with failing_for_good():
         step = context.get_step_execution_context()
@@ -170,7 +169,7 @@ def hand_over(
         handed = None
         if writes is not None:
             partitions = list(context.partition_keys) if of_partition else None
-            handed = HandedOutput(
+            handed = WriteOrder(
                 pravega.stream_name(writes),
                 name_of_write(assets[0], partitions, context.run),
                 generation_of(None, context.run),
@@ -178,14 +177,14 @@ def hand_over(
                 dict(options or {}),
             )
         inputs = {read.name: read.handed() for read in reads}
-        handover = Handover(connection_without_secrets(config), inputs, handed)
-    return HandedWork(pravega, reads, handover, assets[0], of_partition)
+        handover = WorkOrder(connection_without_secrets(config), inputs, handed)
+    return RemoteRun(pravega, reads, handover, assets[0], of_partition)
 
 
 def _reported(finished: PipesClientCompletedInvocation) -> Mapping[str, Any]:
-    """What the process has said at its end; nothing if it has not opened `open_pravega_pipes`."""
-    found: Mapping[str, Any] = {"inputs": {}}
+    """The report of the process at its end; without inputs if it has not used `open_pravega_pipes`."""
+    report: Mapping[str, Any] = {"inputs": {}}
     for message in finished.get_custom_messages():
         if isinstance(message, Mapping) and PIPES_KEY in message:
-            found = message[PIPES_KEY]
-    return found
+            report = message[PIPES_KEY]
+    return report

@@ -1,6 +1,6 @@
-"""Partitions of time as intervals of event times: which one an input takes, and the range that it keeps.
+"""Partitions of time as intervals of event times: each keeps its range in the cut ledger, under the asset's name.
 
-The cut ledger keeps the range of each, under the asset's name. Spark is not known here.
+This module does not use Spark.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _ON_TRUNCATED_KEY: Final = "pravega/on_truncated"
 
 @dataclass(frozen=True, slots=True)
 class EventTimeWindow:
-    """The event times `since <= time < until` of a stream, as one consumer takes them."""
+    """The event times `since <= time < until` of a stream, for one consumer, with the options of the search."""
 
     stream: StreamName
     consumer: str
@@ -40,17 +40,17 @@ class EventTimeWindow:
     on_truncated: OnTruncated
 
     def claim(self, client: PravegaClient, by: str, number: int = 1) -> CutRecord:
-        """The range of the window: the one that the cut ledger has, or a new one.
+        """The window's record in the cut ledger, which is made if there is none.
 
         Args:
             client: a connected client.
-            by: who takes it.
-            number: of the claim; a later one has what came late, too.
+            by: the caller, for the record.
+            number: of the claim; a later claim also has late events.
 
         Raises:
             NotYetError: events of these times may still be written.
-            LedgerError: it is to be claimed again, but never was.
-            PravegaError: no range is known that has them all.
+            LedgerError: a later claim of a window that has no first claim.
+            PravegaError: no range is known that has all events of the window.
         """
         if number > 1:
             times = (self.since, self.until)
@@ -80,31 +80,31 @@ class EventTimeWindow:
         )
 
     def first_mark_after_start(self, client: PravegaClient) -> datetime | None:
-        """The time of the stream's first watermark, if the window begins before it: it is read from the head then."""
-        found = client.cut_at(self.stream, self.since, unit=self.unit)
-        if found.reach is not Reach.BEFORE_HISTORY or found.lower is None:
+        """The time of the stream's first watermark, if the window begins before it and is read from the head."""
+        start = client.cut_at(self.stream, self.since, unit=self.unit)
+        if start.reach is not Reach.BEFORE_HISTORY or start.lower is None:
             return None
-        return self.unit.moment(found.lower)
+        return self.unit.moment(start.lower)
 
 
 def read_options(context: InputContext) -> dict[str, str]:
     """Options of Spark's data source by the metadata `pravega/options` of the upstream stream and of the `AssetIn`.
 
     Raises:
-        ConfigurationError: they are not names and values.
+        ConfigurationError: the metadata are not names with values.
     """
     upstream = context.upstream_output
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for metadata in (upstream.definition_metadata if upstream else {}, context.definition_metadata):
-        found |= options_of(metadata)
-    return found
+        options |= options_of(metadata)
+    return options
 
 
 def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> list[EventTimeWindow]:
-    """The event times of the run's partitions, in their order; none: they are not partitions of time.
+    """The event times of the run's partitions, in their order; empty if they are not partitions of time.
 
     Raises:
-        ConfigurationError: an option cannot work.
+        ConfigurationError: an option is not valid.
     """
     step = context.step_context
     partitions = step.run_partitions_def if step.has_partitions else None
@@ -130,12 +130,12 @@ def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[s
 
 
 def unit_of(options: Mapping[str, str]) -> TimeUnit:
-    """What the writers of a stream count times in, by the options of its readers."""
+    """The unit of the times that the writers of a stream note, by the options of its readers."""
     return TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name)
 
 
 def run_keys(context: InputContext) -> list[str]:
-    """The partitions of a run that has some: one, or all of a backfill that is one run."""
+    """The keys of a run's partitions: one, or several of a backfill in one run."""
     step = context.step_context
     if step.has_partition_key:
         return [step.partition_key]
@@ -147,7 +147,7 @@ def run_keys(context: InputContext) -> list[str]:
 
 
 def consumer_of(context: InputContext) -> str:
-    """Under which name the cut ledger knows an input: `pravega/consumer` of the `AssetIn`, or the asset's.
+    """The consumer of an input in the cut ledger: `pravega/consumer` of the `AssetIn`, or `dagster/` and the asset.
 
     Raises:
         ConfigurationError: the metadata is not a name.
@@ -162,7 +162,7 @@ def consumer_of(context: InputContext) -> str:
 
 
 def on_truncated_of(context: InputContext) -> OnTruncated:
-    """What an input does if a part of its range is gone: `pravega/on_truncated` of the `AssetIn`.
+    """The choice for a range of which a part was removed: `pravega/on_truncated` of the `AssetIn`, by default fail.
 
     Raises:
         ConfigurationError: it is neither fail nor skip.

@@ -1,6 +1,6 @@
-"""What an input reads: a stream, its ranges, and the intervals of the cut ledger that they are.
+"""Ranges of an input: a stream, its pieces to read, and the intervals of the cut ledger that they belong to.
 
-No engine is known here.
+This module does not use an engine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,8 @@ WantedRange: TypeAlias = tuple[StreamCutRange, Times | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A range that is read as one; of `times`, only events with `times[0] <= time < times[1]` are wanted.
+class InputPiece:
+    """A range that is read as one; with `times`, only the events with `times[0] <= time < times[1]`.
 
     `parts` are the ranges of its segments, in the order in which they are read.
     """
@@ -47,8 +47,8 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """The interval that a partition of the run is; `finish` records it as done."""
+class TakenInterval:
+    """An interval of the cut ledger that the run processes, with its partition's key; `finish` records it as done."""
 
     record: CutRecord
     finish: Callable[[], None] = field(repr=False)
@@ -59,15 +59,15 @@ class Taken:
 class InputRange:
     """The ranges of a stream that one input reads, in their order.
 
-    `whole` says that nothing has named a range: it is all of the stream as it was. `marks` is what the watermarks say
-    about the ranges. `from_head` says why a range of event times starts at the head, if no watermark is older. `claim`
-    is 2 or more if the partition was claimed again.
+    `whole` is true if no range was named: the input reads all of the stream. `marks` are the watermarks at the ends of
+    the ranges. `from_head` is the reason why a range of event times starts at the head, if no watermark is older.
+    `claim` is 2 or more if the partition was claimed again.
     """
 
     stream: StreamName
-    pieces: tuple[Piece, ...]
+    pieces: tuple[InputPiece, ...]
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[TakenInterval, ...] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     from_head: str | None = None
@@ -80,10 +80,10 @@ class InputRange:
 
     @property
     def cuts(self) -> StreamCutRange:
-        """The range.
+        """The range, if there is exactly one.
 
         Raises:
-            ConfigurationError: partitions that do not touch are read as several.
+            ConfigurationError: there are several, of partitions that do not touch.
         """
         if len(self.pieces) != 1:
             raise ConfigurationError(
@@ -93,12 +93,12 @@ class InputRange:
 
     @property
     def record(self) -> CutRecord | None:
-        """What the cut ledger has of the partition, if it is one."""
+        """The partition's record in the cut ledger, if the input reads exactly one."""
         return self.taken[0].record if len(self.taken) == 1 else None
 
     @property
     def data_version(self) -> DataVersion:
-        """The version of data that depends on nothing but these ranges."""
+        """The data version of an asset that depends on these ranges only."""
         return versions_of([(piece.cuts, piece.times) for piece in self.pieces])
 
     def finish(self) -> None:
@@ -107,40 +107,40 @@ class InputRange:
             each.finish()
 
     def metadata(self) -> dict[str, Any]:
-        """What a materialization says about it: interval, event times, segments, watermarks, cuts.
+        """Metadata of a materialization: interval, event times, segments, watermarks, cuts.
 
-        Pages keep this order, and are as wide as the texts of the cuts: what people read comes first.
+        Dagster's pages keep this order, and are as wide as the texts of the cuts, so the short entries come first.
         """
-        found = taken_measures(self.record)
-        found |= segments_table([part for piece in self.pieces for part in piece.parts])
+        metadata = taken_measures(self.record)
+        metadata |= segments_table([part for piece in self.pieces for part in piece.parts])
         if self.whole:
-            found[WHOLE_KEY] = True
+            metadata[WHOLE_KEY] = True
         if self.marks:
-            found[MARKS_KEY] = dict(self.marks)
+            metadata[MARKS_KEY] = dict(self.marks)
         if self.from_head is not None:
-            found[FROM_HEAD_KEY] = self.from_head
+            metadata[FROM_HEAD_KEY] = self.from_head
         if self.claim > 1:
-            found[CLAIM_KEY] = self.claim
-        return found | range_measures([piece.cuts for piece in self.pieces], several=len(self.taken) > 1)
+            metadata[CLAIM_KEY] = self.claim
+        return metadata | range_measures([piece.cuts for piece in self.pieces], several=len(self.taken) > 1)
 
 
 def joined(client: PravegaClient, ranges: Sequence[WantedRange]) -> list[WantedRange]:
-    """The ranges, in their order; those that touch become one.
+    """The ranges, in their order; neighbours that touch become one range.
 
-    Ranges touch where one starts at the cut where the other ended. Of event times, the times have to touch: their
-    ranges overlap on purpose, and a reader keeps the events of the times.
+    Two ranges touch if one starts at the end of the other. For event times, the times must touch: the ranges themselves
+    overlap on purpose, and a reader keeps the events of the times.
 
     Raises:
         PravegaError: the cluster cannot be asked.
     """
-    found: list[WantedRange] = []
+    result: list[WantedRange] = []
     for wanted in ranges:
-        one = _joined(client, found[-1], wanted) if found else None
-        if one is None:
-            found.append(wanted)
+        union = _joined(client, result[-1], wanted) if result else None
+        if union is None:
+            result.append(wanted)
         else:
-            found[-1] = one
-    return found
+            result[-1] = union
+    return result
 
 
 def _joined(client: PravegaClient, last: WantedRange, following: WantedRange) -> WantedRange | None:

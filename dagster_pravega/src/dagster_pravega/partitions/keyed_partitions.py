@@ -1,7 +1,7 @@
 """Partitions that are not event times: each keeps the range that its first run got.
 
-A sensor names the range of a partition in the run config, and a backfill of the same partition names none: both read
-what the cut ledger has under the asset's name and the partition's key. Spark is not known here.
+The cut ledger has the range under the asset's name and the partition's key. A sensor names the range in the run config;
+a backfill of the same partition names none, and reads the recorded range. This module does not use Spark.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from dagster import InputContext
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.intervals import left_to_process
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
 from aiopravega.intervals.chain.claimed_again import claimed_again
-from aiopravega.intervals.chain.losses import left_to_process
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
@@ -39,14 +39,14 @@ class KeyedPartition:
 
     @property
     def stream(self) -> StreamName:
-        """The stream that it reads."""
+        """The stream that the partition reads."""
         return self.interval.stream
 
     def recorded(self, client: PravegaClient) -> CutRecord:
-        """What the cut ledger has of the partition.
+        """The partition's record in the cut ledger.
 
         Raises:
-            ConfigurationError: it has nothing.
+            ConfigurationError: the ledger has no record of it.
             LedgerError: the partition is skipped, or has given its range back.
             StreamTruncatedError: a part of the range is gone.
             StreamMadeAgainError: the range is of a stream of this name that was deleted.
@@ -55,20 +55,20 @@ class KeyedPartition:
         if record is None and self.by_ledger:
             raise ConfigurationError(
                 f"the cut ledger has no {self.interval}: it was forgotten, or the partition was added by hand. Delete "
-                "the partition; build_stream_cut_sensor adds those that the ledger has"
+                "the partition; build_stream_cut_sensor adds the partitions that the ledger has"
             )
         if record is None:
             raise ConfigurationError(
-                f"partition {self.interval.name!r} ({self.kind}) does not say which part of {self.stream} "
-                f"{self.interval.consumer!r} reads. {_WAYS}"
+                f"partition {self.interval.name!r} ({self.kind}) has no range of {self.stream} for "
+                f"{self.interval.consumer!r} yet. {_WAYS}"
             )
         return record
 
     def claim(self, client: PravegaClient, configured: RangeConfig, resolved: StreamCutRange, by: str) -> CutRecord:
-        """The range of the partition: the one that it has, or else the one of the run config.
+        """The record of the partition: the existing one, or a new one with the range of the run config.
 
         Raises:
-            ConfigurationError: it has another one than the run config names.
+            ConfigurationError: the existing record has another range than the run config names.
             PravegaError: as `recorded` does.
         """
         record = self.recorded(client) if self.by_ledger else self._find(client)
@@ -82,36 +82,38 @@ class KeyedPartition:
                 raise ConfigurationError(
                     f"{self.interval} has the range from {record.range.start} to {record.range.end} since "
                     f"{record.recorded_at.isoformat(timespec='seconds')}, but the run config names {position}. To give "
-                    f"it another one: pravega cuts forget {self.stream} --consumer {self.interval.consumer!r} "
+                    f"it another range: pravega cuts forget {self.stream} --consumer {self.interval.consumer!r} "
                     f"--interval {self.interval.name!r}"
                 )
         return record
 
     def _find(self, client: PravegaClient) -> CutRecord | None:
         try:
-            found = client.cut_ledger(self.stream.scope).find(self.interval)
+            record = client.cut_ledger(self.stream.scope).find(self.interval)
         except TableNotFoundError:
             return None
-        if found is not None and found.state is IntervalState.GIVEN_BACK:
+        if record is not None and record.state is IntervalState.GIVEN_BACK:
             raise LedgerError(
-                f"{found.identity} has given its range back ({found.reason}): it belongs to another partition"
+                f"{record.identity} has given its range back ({record.reason}): it belongs to another partition"
             )
-        if found is not None:
-            client.run(left_to_process(client.asynchronous, found))
-        return found
+        if record is not None:
+            left_to_process(client, record)
+        return record
 
 
 def keyed_partitions(
     context: InputContext, stream: StreamName, configured: RangeConfig | None, *, has_times: bool, claim: int
 ) -> list[KeyedPartition]:
-    """The partitions of the run that reads a stream without partitions of its own; none: there are none.
+    """The run's partitions whose ranges the cut ledger has or gets; empty if the input is read another way.
 
-    Nor are there any if the stream's events have times, and the partitions are of time: the run config has named a
-    range instead. So it has for all partitions of a run of several, which then are none of the ledger's.
+    The list is empty if the run has no partitions, or if the stream's asset has partitions. It is empty for partitions
+    of time if the stream's events have times: the caller reads event times, or the run config names the range. It is
+    also empty if the run has several partitions and the run config names a range: then the named range is read for all
+    partitions; the ledger is not used.
 
     Raises:
-        ConfigurationError: they are ranges of the ledger, and the run config names one for several of them, or wants
-            one of them to be claimed again.
+        ConfigurationError: the partitions are ranges of the ledger, and the run config names one range for several
+            partitions, or asks for a later claim.
     """
     step = context.step_context
     cuts = cut_partitions_of(context, stream)
@@ -120,12 +122,12 @@ def keyed_partitions(
         if configured is not None and len(keys) > 1:
             raise ConfigurationError(
                 f"the run config names one range for {len(keys)} partitions of {stream}, but each has its own in the "
-                "cut ledger: leave it out"
+                "cut ledger: leave the range out"
             )
         if claim > 1:
             raise ConfigurationError(
-                f"a partition of {stream} is a range that does not change, so that claim {claim} of it has nothing "
-                "more: what came later is in the partitions after it"
+                f"a partition of {stream} is a range that does not change, so that claim {claim} would have no more "
+                "events: later events are in the partitions after it"
             )
         return [KeyedPartition(cuts.interval(key), type(cuts).__name__, by_ledger=True) for key in keys]
     if not step.has_partitions or context.has_asset_partitions:

@@ -1,7 +1,7 @@
-"""Inputs without partitions that read what was written since the last run: each run has its range in the cut ledger.
+"""Inputs without partitions that read the events since the last run: each run has its range in the cut ledger.
 
-So an asset that Dagster materializes whenever its stream has something new reads each event once. A run that is tried
-or executed again reads the same range; what a failed run was to read is read by the next one. Spark is not known here.
+So an asset that Dagster materializes whenever its stream has new events reads each event once. A run that is retried or
+executed again reads the same range; the next run also reads the range of a failed run. This module does not use Spark.
 """
 
 from typing import Any, Final
@@ -10,14 +10,15 @@ from dagster import DagsterInstance, InputContext
 
 from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
+from aiopravega.blocking.intervals import take_next
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.metadata.spec import plain
 from dagster_pravega.partitions.event_time_windows import consumer_of, on_truncated_of
-from dagster_pravega.partitions.run_ends import ended_run, settle
+from dagster_pravega.partitions.run_ends import ended_run, record_end_of_run
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.debezium.transactions import watch_of
 
@@ -26,7 +27,7 @@ _RUN: Final = "run "
 
 
 def range_since_last(context: InputContext, stream: StreamName, pravega: PravegaResource, by: str) -> CutRecord | None:
-    """The range of this run, after that of the last one; None: the input does not ask for it.
+    """The record of this run's range, which starts at the end of the last run's; None: the input has no `since`.
 
     Raises:
         ConfigurationError: the metadata `pravega/since` is neither `last` nor `latest`, or the run has partitions.
@@ -46,22 +47,24 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
         )
     run, client = step.dagster_run, pravega.client
     interval = Interval(consumer_of(context), stream, f"{_RUN}{run.root_run_id or run.run_id}")
-    client.head(stream)  # no ledger is made for a stream that is not there
+    client.head(stream)  # fails before a ledger is made for a missing stream
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    _settle_last(client, ledger, interval, context.instance)
+    _record_end_of_last(client, ledger, interval, context.instance)
     rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
     watch = watch_of(MoveCondition(min_bytes=0))
-    taken = client.run(take_next(client.asynchronous, ledger.asynchronous, interval, rules, watch, by=by))
+    taken = take_next(client, ledger, interval, rules, watch, by=by)
     if isinstance(taken, NotNow):
         raise LedgerError(f"{interval} cannot start yet: {taken.reason}")
     return taken
 
 
-def _settle_last(client: PravegaClient, ledger: CutLedger, interval: Interval, instance: DagsterInstance) -> None:
-    """Record how the run before has ended, if it did not do so itself."""
+def _record_end_of_last(
+    client: PravegaClient, ledger: CutLedger, interval: Interval, instance: DagsterInstance
+) -> None:
+    """Record the end of the last run, if the run did not record it."""
     last = ledger.last(interval)
     if last is not None and last.interval != interval.name and last.interval.startswith(_RUN):
         run = ended_run(instance, last.interval.removeprefix(_RUN))
         if run is not None:
-            client.run(settle(ledger.asynchronous, last.record, run))
+            client.run(record_end_of_run(ledger.asynchronous, last.record, run))

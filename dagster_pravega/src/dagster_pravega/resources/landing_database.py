@@ -1,4 +1,4 @@
-"""The resource that has the address of a database whose tables ranges are landed in."""
+"""The resource that has the address of a database: of landed tables, or of the database that Debezium reads."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from dagster_pravega.metadata.secured import SECRET
 class LandingDatabase(ConfigurableResource["LandingDatabase"]):
     """A database of PostgreSQL. Its address may have a password: give it as `dagster.EnvVar`.
 
-    Dagster stores the name of the variable then, not its value. The address goes to the driver and Spark's executors,
-    and into no metadata, log or plan of Spark.
+    Dagster stores the name of the variable then, not its value. The address is sent to the driver and Spark's
+    executors; it is not in any metadata, log or plan of Spark.
     """
 
     dsn: str = Field(
-        description="where the server is, as libpq takes it: postgresql://user@host/database",
+        description="address of the server, as libpq reads it: postgresql://user@host/database",
         repr=False,
         json_schema_extra=SECRET,
     )

@@ -1,6 +1,6 @@
-"""The resource through which assets reach a Pravega cluster.
+"""The resource by which assets reach a Pravega cluster.
 
-It holds one blocking client per run or step, and says the same connection in the words of Spark's data source.
+It has one blocking client per run or step, and gives the same connection as options of Spark's data source.
 """
 
 from pydantic import Field
@@ -15,13 +15,13 @@ from pravega_jobs.spark.options import STREAM_OPTION, connection_options, range_
 
 
 class PravegaResource(SecuredResource["PravegaResource"]):
-    """A Pravega cluster: its address, and as whom to reach it.
+    """A Pravega cluster: its address, and the credentials.
 
-    What is not given comes from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_USERNAME`, …). Give secrets as
-    `dagster.EnvVar`: Dagster stores the name of the variable then, not its value.
+    Fields that are not given come from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_USERNAME`, …). Give secrets
+    as `dagster.EnvVar`: Dagster stores the name of the variable then, not its value.
 
-    The configuration is checked when a run sets the resource up; the connection is made by the first call that needs
-    it, so that a failure belongs to the step that it concerns, and closed when the run is over.
+    A run checks the configuration when it sets the resource up. The first call that needs a connection opens it, so
+    that a failure belongs to the step of the call; the end of the run closes it.
     """
 
     controller_uri: str | None = Field(
@@ -44,14 +44,14 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         default=None, description="limit for the answer to one request, in seconds; default 30"
     )
     retry_timeout: float | None = Field(
-        default=None, description="how long failures that can pass are tried again, in seconds; default 60"
+        default=None, description="limit for all attempts after retryable failures, in seconds; default 60"
     )
 
     def get_config(self) -> PravegaConfig:
         """The configuration of the client.
 
         Raises:
-            ConfigurationError: it cannot work.
+            ConfigurationError: a field, or a variable of the environment, is not valid.
         """
         given = {name: getattr(self, name) for name in type(self).model_fields if name in PravegaConfig.model_fields}
         return PravegaConfig(**{name: value for name, value in given.items() if value is not None})
@@ -70,10 +70,10 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         return opened
 
     def stream_name(self, stream: str) -> StreamName:
-        """`scope/stream`, or `stream` in the default scope.
+        """Read `scope/stream`, or `stream` in the default scope.
 
         Raises:
-            ConfigurationError: it is neither.
+            ConfigurationError: the text is neither.
         """
         return StreamName.parse(stream, self.get_config().scope)
 
@@ -98,28 +98,29 @@ class PravegaResource(SecuredResource["PravegaResource"]):
     def range(self, stream: str, start: str | None = None, end: str | None = None) -> StreamCutRange:
         """A range of a stream with both ends fixed, and checked against the stream.
 
-        `start` and `end` are texts of StreamCuts, or `earliest`, `latest` or `unbounded` as in Spark's options; None is
+        `start` and `end` are texts of StreamCuts, or `earliest`, `latest` or `unbounded` as in Spark's options. None is
         `unbounded`: the head as a start, the tail as an end.
 
         Raises:
             StreamNotFoundError: there is no such stream.
             StreamTruncatedError: retention or a truncation removed a part of the range.
-            InvalidRangeError: the end lies before the start, or beyond the tail.
+            InvalidRangeError: the end is before the start, or after the tail.
             InvalidStreamCutError: a text is not a cut, or a cut of another stream.
         """
         return self.fix_range(stream, start, end).cuts
 
     def fix_range(self, stream: str, start: str | None = None, end: str | None = None) -> FixedRange:
-        """The same as `range`, with its size in bytes."""
+        """Fix a range as `range` does; the result also has its size in bytes."""
         name = self.stream_name(stream)
         first, last = (parse_position(text, name) if text else UNBOUNDED for text in (start, end))
         return self.client.run(fix_range(self.client.asynchronous, name, first, last))
 
     def written(self, stream: str, write_id: str, ledger: str | None = None) -> list[CommitRecord]:
-        """What an exactly-once write has written: a record for each generation that is done, the first one first.
+        """The records of an exactly-once write: one for each generation that is done, in ascending order.
 
-        A record has the generation, the cuts between which its events are, and their number. `write_id` is in the
-        metadata `pravega/write_id` of materializations; `ledger` is `scope/table`, None: the one in the stream's scope.
+        A record has the generation, the cuts before and after its events, and their number. `write_id` is in the
+        metadata `pravega/write_id` of materializations. `ledger` is `scope/table`; None: the ledger in the stream's
+        scope.
 
         Raises:
             StreamNotFoundError: there is no such stream.
@@ -129,12 +130,12 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         return self.client.written(name, write_id, ledger=ledger)
 
     def spark_options(self, stream: str | None = None, cuts: StreamCutRange | None = None) -> dict[str, str]:
-        """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`: secrets are among them.
+        """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`, with secrets.
 
         With a stream, they name it; with cuts, they bound a read.
 
         Raises:
-            ConfigurationError: the configuration or the name of the stream cannot work.
+            ConfigurationError: the configuration or the name of the stream is not valid.
         """
         return {
             **connection_options(self.get_config()),

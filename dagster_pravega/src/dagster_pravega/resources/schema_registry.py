@@ -1,4 +1,4 @@
-"""The resource through which gates and catalogs reach a Schema Registry."""
+"""The resource by which gates and catalogs reach a Schema Registry."""
 
 from pydantic import Field
 
@@ -8,7 +8,7 @@ from dagster_pravega.metadata.secured import SecuredResource
 
 
 class SchemaRegistryResource(SecuredResource["SchemaRegistryResource"]):
-    """A Schema Registry: its address, and as whom to reach it.
+    """A Schema Registry: its address, and the credentials.
 
     An address that is not given comes from the environment (`PRAVEGA_SCHEMA_REGISTRY_URI`). Give secrets as
     `dagster.EnvVar`. It needs the extra `schema` of aiopravega.
@@ -24,7 +24,7 @@ class SchemaRegistryResource(SecuredResource["SchemaRegistryResource"]):
         """The configuration of the client.
 
         Raises:
-            ConfigurationError: it cannot work, or there is no address.
+            ConfigurationError: a field is not valid, or there is no address.
         """
         return RegistryConfig(**{name: getattr(self, name) for name in type(self).model_fields})
 

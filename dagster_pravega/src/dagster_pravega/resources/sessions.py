@@ -1,4 +1,4 @@
-"""The Spark session of an asset, also before it has an input: with the settings of the IO manager of its run."""
+"""The Spark session of an asset, with the settings of its run's IO manager, also before the asset has an input."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _NAME: Final = "dagster-pravega"
 
-Settings = tuple[str, dict[str, str]]
-# Those of the IO managers that are in use in this process now.
-_in_use: list[Settings] = []
+SparkSettings = tuple[str, dict[str, str]]
+# Settings of the IO managers that are in use in this process now.
+_in_use: list[SparkSettings] = []
 
 
 def use(master: str, conf: Mapping[str, str]) -> None:
@@ -22,15 +22,15 @@ def use(master: str, conf: Mapping[str, str]) -> None:
 
 
 def release(master: str, conf: Mapping[str, str]) -> None:
-    """The end of a `use`."""
+    """End a `use` of these settings."""
     _in_use.remove((master, dict(conf)))
 
 
 def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> "SparkSession":
     """The session of this process, which is made if there is none. It lives as long as the process.
 
-    Assets that need Spark before they have an input of it should take it from here: on this machine, it lets Spark's
-    workers use the Python of this process.
+    Assets that need Spark before they have an input should call this: it lets Spark's workers on this machine use the
+    Python of this process.
 
     Args:
         master: of a new session, or the URL of a Spark Connect server, `sc://host:port`, whose Python has the data
@@ -39,7 +39,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
 
     Raises:
         ConfigurationError: Spark, or Pravega's data source for it, is not installed; or the run has IO managers with
-            different settings, and none are given here.
+            different settings, and no settings are given here.
     """
     if master is None or conf is None:
         own_master, own_conf = _of_managers()
@@ -47,7 +47,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     return lasting_session(_NAME, master, conf, package=_NAME)
 
 
-def _of_managers() -> Settings:
+def _of_managers() -> SparkSettings:
     if any(settings != _in_use[0] for settings in _in_use):
         raise ConfigurationError(
             "the IO managers of this run have different settings of Spark, and a process has one session: "
@@ -57,7 +57,7 @@ def _of_managers() -> Settings:
     return _in_use[0] if _in_use else (LOCAL, {})
 
 
-def _shown(settings: Settings) -> str:
-    """For messages: without values and what follows the host of a Spark Connect server, which may be secret."""
+def _shown(settings: SparkSettings) -> str:
+    """Settings for messages, without secrets: no values, and nothing after the host of a Spark Connect server."""
     master, conf = settings
     return f"master {master.partition(';')[0]!r}, spark_conf {sorted(conf)}"

@@ -1,8 +1,8 @@
-"""The sensor that takes the next range of a stream, and runs it as a partition.
+"""The sensor that claims the next range of a stream, and runs it as a partition.
 
-The ledger records the range first. Then come the partition and the run, whose names follow from the record, and last
-the cursor. A tick that is killed anywhere is repeated by the next one, which finds the record that the cursor does not
-know yet: Dagster adds a partition once, and starts one run for a run key.
+A tick first records the range in the ledger, then adds the partition and requests the run, whose names derive from the
+record, and last moves the cursor. If a tick is killed anywhere, the next tick finds the record after the cursor and
+repeats the rest: Dagster adds a partition once, and starts one run for a run key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY
-from dagster_pravega.partitions.run_ends import ended_run_of_partition, settle
+from dagster_pravega.partitions.run_ends import ended_run_of_partition, record_end_of_run
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
@@ -50,40 +50,40 @@ def build_stream_cut_sensor(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that takes the next range of a stream when the conditions hold, adds its partition and requests a run.
+    """A sensor that claims the next range of a stream when the conditions hold, adds its partition and requests a run.
 
-    The conditions are those of Airflow's `PravegaStreamCutSensor`, but for those that make sense for one run only: all
-    that are given have to hold, or, with `combine="any"`, one of them. Each range starts where
-    the consumer's last one ended, in either scheduler. The interval of a range is done when an asset that the IO
-    manager writes is written, when the asset says `StreamRead.done`, or when the sensor sees that the run it
-    requested, or one that was executed again from it, has succeeded; a run that failed is recorded as well.
+    The conditions are the same as for Airflow's `PravegaStreamCutSensor`, without the conditions for a single run. All
+    given conditions must hold, or, with `combine="any"`, one of them. Each range starts at the end of the consumer's
+    last range, in either scheduler. The interval of a range is done when the IO manager has written the asset, when the
+    asset calls `StreamRead.done`, or when the sensor sees that its run, or a re-execution of the run, has succeeded.
+    The sensor records a failed run as well.
 
-    While the cluster is away, a tick is skipped after 20 s at most, with the host and the error as the reason.
+    If the cluster does not answer, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
     Args:
         name: of the sensor.
-        partitions_def: of the assets; says the stream and the consumer.
+        partitions_def: of the assets; it has the stream and the consumer.
         target: the assets, or a job of them, as `dagster.sensor` takes them.
         min_bytes: bytes to wait for, event headers (8 bytes each) included; by default 1, and with `combine="any"` no
-            condition of its own. A range is empty only if this is 0.
+            condition. A range is empty only if this is 0.
         min_events: events to wait for. They are read to be counted, once each, up to this number.
-        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
-            follows is the next range.
+        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. The
+            rest is in the next range.
         max_events: the most events of a range, in the same way; at least one of each segment that has any.
         transactions: Debezium's stream of transactions: a range ends where all transactions of the database are whole,
             see `pravega_jobs.debezium.transactions.whole_transactions`.
         quiet_for: wait until nothing was written for so long, as the sensor saw it.
         sealed: wait until the stream is sealed.
         combine: `"all"` or `"any"` of these conditions.
-        since: where a consumer without ranges starts: `"last"`: at the head; `"latest"`: at the tail as it is then.
-        on_open: what to do if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at
-            once if it failed, else after `open_timeout`; `"skip"`: start where it ended.
-        open_timeout: how long to wait before a range that has not failed is taken over.
-        on_truncated: what to do if what follows the last range is gone: `"fail"`, or `"skip"` it, which the cut ledger
-            remembers.
+        since: the start of a consumer without ranges: `"last"` is the head, `"latest"` the tail at the first tick.
+        on_open: if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at once if it
+            failed, and otherwise after `open_timeout`; `"skip"`: start where it ended.
+        open_timeout: the time until a range that has not failed is taken over.
+        on_truncated: if the events after the last range were removed: `"fail"`, or `"skip"` them, which the cut ledger
+            records.
         resource_key: of the `PravegaResource`.
-        minimum_interval_seconds: between two checks.
-        default_status: whether it runs without being started.
+        minimum_interval_seconds: between two ticks.
+        default_status: `RUNNING` starts the sensor when the code location is loaded.
 
     Raises:
         ConfigurationError: an argument cannot work.
@@ -104,7 +104,7 @@ def build_stream_cut_sensor(
         transactions=transactions,
         combine=_choice("combine", combine, {each.value: each for each in Combine}),
     )
-    # It remembers what it saw as long as the code server lives.
+    # It lives as long as the code server: `quiet_for` and the counted events outlast a tick.
     watch = watch_of(condition)
     stream, consumer = partitions_def.stream, partitions_def.consumer
 
@@ -114,18 +114,18 @@ def build_stream_cut_sensor(
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         by = f"dagster sensor {name}{_deployment(context.instance)}"
-        # Not any run of the partition: it may have been of other assets.
+        # With these tags only: another run of the partition may be of other assets.
         tags = _tags(partitions_def)
         run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
         tick = _Tick(partitions_def, rules, watch, by, context.cursor, run)
         try:
-            found = ask_in_tick(resource, tick.take)
+            result = ask_in_tick(resource, tick.new_intervals)
         except StreamSealedError as error:
             return dg.SkipReason(str(error))
-        if isinstance(found, dg.SkipReason):
-            return found
-        records = [record for record in found.records if is_partition(record)]
-        gone = [record.interval for record in found.records if record.state is IntervalState.GIVEN_BACK]
+        if isinstance(result, dg.SkipReason):
+            return result
+        records = [record for record in result.records if is_partition(record)]
+        gone = [record.interval for record in result.records if record.state is IntervalState.GIVEN_BACK]
         requests = [_request(record, tags) for record in records if record.is_waiting and record.recorded_by == by]
         changes: list[Any] = []
         if records:
@@ -134,8 +134,8 @@ def build_stream_cut_sensor(
             changes.append(partitions_def.build_delete_request(gone))
         return dg.SensorResult(
             requests,
-            skip_reason=None if requests else found.reason,
-            cursor=found.cursor,
+            skip_reason=None if requests else result.reason,
+            cursor=result.cursor,
             dynamic_partitions_requests=changes,
         )
 
@@ -143,12 +143,12 @@ def build_stream_cut_sensor(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Intervals that Dagster may not know yet, and where the next tick continues."""
+class _NewIntervals:
+    """Intervals that Dagster may not know yet, and the cursor for the next tick."""
 
     records: Sequence[CutRecord]
     cursor: str | None
-    reason: str = "no range was taken by this sensor"
+    reason: str = "this sensor has claimed no range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +160,15 @@ class _Tick:
     cursor: str | None
     run: dg.DagsterRun | None
 
-    async def take(self, client: PravegaClient) -> _Found:
-        """What earlier ticks, or others, have taken and Dagster does not know; else the next range."""
+    async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
+        """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
         stream = self.partitions.stream
         ledger = client.cut_ledger(stream.scope)
         new = self.partitions.interval(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}")
         try:
             last = await ledger.last(new)
         except TableNotFoundError:
-            await client.head(stream)  # no ledger is made for a stream that is not there
+            await client.head(stream)  # fails before a ledger is made for a missing stream
             await ledger.create()
             last = None
         cursor = self.cursor
@@ -176,28 +176,28 @@ class _Tick:
             records = await self._after_cursor(ledger)
             cursor = last.interval
             if any(is_partition(record) for record in records):
-                return _Found(records, cursor, "ranges that other schedulers have taken are partitions now")
+                return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
         ours = last is not None and (last.interval, last.record.recorded_by) == (self.cursor, self.by)
         if last is not None and self.run is not None and ours:
-            await settle(ledger, last.record, self.run)
+            await record_end_of_run(ledger, last.record, self.run)
         taken = await take_next(client, ledger, new, self.rules, self.watch, by=self.by)
         if isinstance(taken, NotNow):
-            return _Found([], cursor, taken.reason)
+            return _NewIntervals([], cursor, taken.reason)
         before = None if last is None else await ledger.find(last.record.identity)
         given_back = [before] if before is not None and before.state is IntervalState.GIVEN_BACK else []
-        # Others may have taken ranges between `last` and ours.
+        # Other callers may have claimed ranges between `last` and ours.
         alone = last is not None and taken.number == last.record.number + 1
-        return _Found([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
+        return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
 
     async def _after_cursor(self, ledger: CutLedger) -> Sequence[CutRecord]:
-        """The intervals after the one that the cursor names; all of them, if it is not known (any more)."""
+        """The intervals after the cursor's interval; all intervals if the ledger does not have the cursor's."""
         records = await ledger.records(self.partitions.consumer, self.partitions.stream)
         names = [record.interval for record in records]
         return records[names.index(self.cursor) + 1 :] if self.cursor in names else records
 
 
 def _deployment(instance: dg.DagsterInstance) -> str:
-    """Another instance of Dagster may have a sensor of this name, and runs of its own."""
+    """The id of this instance of Dagster, as text: another instance may have a sensor of the same name."""
     # Imported here: with it come SQLAlchemy and Alembic, more than half of what an import of this package costs.
     from dagster._core.storage.runs import SqlRunStorage
 

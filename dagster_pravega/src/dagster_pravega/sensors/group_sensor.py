@@ -27,18 +27,18 @@ def build_reader_group_sensor(
 ) -> dg.SensorDefinition:
     """A sensor that requests a run each time a reader group has moved and has at most so many bytes left.
 
-    The cursor is JSON: the group's positions by stream, as of the last run. While the cluster is away, a tick is
+    The cursor is JSON: the group's positions by stream, as of the last run. If the cluster does not answer, a tick is
     skipped after 20 s at most, with the host and the error as the reason.
 
     Args:
         name: of the sensor.
         group: `scope/group`.
-        target: what it runs.
+        target: the assets, or a job of them, as `dagster.sensor` takes them.
         max_lag_bytes: bytes, event headers (8 bytes each) included, that may be left in all streams of the group.
-        by: which position counts: the last checkpoint, or what the readers have read.
+        by: the position that is used: the last checkpoint, or what the readers have read.
         resource_key: of the `PravegaResource`.
         minimum_interval_seconds: between two ticks.
-        default_status: whether it runs without being switched on.
+        default_status: `RUNNING` starts the sensor when the code location is loaded.
 
     Raises:
         ConfigurationError: the group is not `scope/group`.
@@ -47,8 +47,8 @@ def build_reader_group_sensor(
     condition = GroupCondition(max_lag_bytes=max_lag_bytes, by=by)
 
     async def ask(client: PravegaClient) -> tuple[ReaderGroupDescription, str | None]:
-        found = await client.describe_reader_group(of.scope, of.stream)
-        return found, await condition.unmet(client, found)
+        described = await client.describe_reader_group(of.scope, of.stream)
+        return described, await condition.unmet(client, described)
 
     description = f"Runs when reader group {of} has moved and has at most {max_lag_bytes:,} bytes left."
 
@@ -57,25 +57,26 @@ def build_reader_group_sensor(
         answer = ask_in_tick(getattr(context.resources, resource_key), ask)
         if isinstance(answer, dg.SkipReason):
             return answer
-        found, unmet = answer
+        described, unmet = answer
         if unmet is not None:
             return dg.SkipReason(f"reader group {of}: {unmet}")
-        cursor = json.dumps(_cuts(found, by), sort_keys=True)
+        cursor = json.dumps(_cuts(described, by), sort_keys=True)
         if cursor == context.cursor:
             return dg.SkipReason(f"reader group {of} has not moved since the last run")
         key = hashlib.sha256(cursor.encode()).hexdigest()
-        # The same position again, as after a reset, is another run.
+        # A group that is reset to an earlier position gets a new run, so the key has the cursor before.
         before = hashlib.sha256((context.cursor or "").encode()).hexdigest()
         return dg.SensorResult([dg.RunRequest(f"{key}-{before}", tags={GROUP_KEY: str(of)})], cursor=cursor)
 
     return reader_group
 
 
-def _cuts(found: ReaderGroupDescription, by: GroupPosition) -> dict[str, str]:
+def _cuts(described: ReaderGroupDescription, by: GroupPosition) -> dict[str, str]:
     cuts = {
-        each.stream: each.checkpoint if by is GroupPosition.CHECKPOINT else each.read for each in found.need_streams()
+        each.stream: each.checkpoint if by is GroupPosition.CHECKPOINT else each.read
+        for each in described.need_streams()
     }
-    # The order of a cut's segments means nothing, so that a text of it is not the same each time.
+    # Equal cuts may have their segments in another order, so they are sorted: the texts are compared.
     return {
         str(stream): json.dumps({str(segment): offset for segment, offset in sorted(cut.positions.items())})
         for stream, cut in cuts.items()

@@ -1,6 +1,6 @@
-"""What the sensors share: one tick asks the cluster within a time limit, and says what does not answer.
+"""Ticks of the sensors: each asks the cluster within a time limit, and names the host that does not answer.
 
-Dagster ends a tick after 60 s and then blames the code server. The client's own limits are longer than that in sum.
+Dagster ends a tick after 60 s, with an error about the code server. The sum of the client's own limits is longer.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from aiopravega.loop import LoopThread
 from dagster_pravega.resources.resource import PravegaResource
 
 T = TypeVar("T")
-Tick: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
+TickFunction: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
 _TICK_SECONDS: Final = 20.0
 # Two tries of one request end within the tick, so that the error of the host that does not answer is known.
 _LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout": 6.0}
@@ -31,10 +31,10 @@ _LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout
 def ask_in_tick(
     resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = _TICK_SECONDS
 ) -> T | SkipReason:
-    """The answer of the cluster, or why there is none: the next tick asks again.
+    """The answer of the cluster; a SkipReason with the error if the cluster does not answer: the next tick asks again.
 
     Raises:
-        PravegaError: it refuses, or the question is wrong: to ask again cannot help.
+        PravegaError: an error that is not retryable.
     """
     config = resource.get_config()
     config = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in _LIMITS.items()})
@@ -65,8 +65,8 @@ def cluster_sensor(
     minimum_interval_seconds: int,
     default_status: DefaultSensorStatus,
     description: str,
-) -> Callable[[Tick], SensorDefinition]:
-    """A decorator of a function that is one tick: a sensor with these settings, and the resource."""
+) -> Callable[[TickFunction], SensorDefinition]:
+    """A decorator that makes a sensor of a function for one tick, with these settings and the resource."""
     return sensor(
         name=name,
         target=target,

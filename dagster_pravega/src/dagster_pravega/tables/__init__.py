@@ -1,1 +1,1 @@
-"""Events as tables and tables as events, for the IO manager without Spark; all of it needs the extra `arrow`."""
+"""Events as tables and tables as events, for the IO manager without Spark; the package needs the extra `arrow`."""

@@ -1,4 +1,4 @@
-"""Events as columns, for readers without Spark: by a schema of the registry, by one that is given, or as they are."""
+"""Decoding of events into columns, for readers without Spark: by a schema of the registry, a given one, or none."""
 
 import json
 import logging
@@ -32,14 +32,17 @@ RAW_SCHEMA: Final = pa.schema(
         ("offset", pa.int64()),
     ]
 )
-# Of a reason that is shown; a schema's or a library's can be as long as its input.
+# Characters of a reason in a message; a library's reason can be as long as its input.
 _SHOWN: Final = 500
 Decode: TypeAlias = Callable[[pa.BinaryArray], DecodedBlock]
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the events of a read become columns; `decode` is None if they stay as they are. `described` is for people."""
+    """The columns of a read, and the function that makes them of events; `decode` is None: events stay as they are.
+
+    `described` is a text for people. `time` is the column of the event times.
+    """
 
     schema: pa.Schema
     decode: Decode | None
@@ -50,10 +53,10 @@ class Decoding:
     def batch(
         self, events: pa.BinaryArray, offsets: "np.typing.NDArray[np.int64]", segment: SegmentId
     ) -> pa.RecordBatch:
-        """The rows of some events of a segment, of which each lies at the offset (in bytes) that is given.
+        """The rows of some events of a segment; `offsets` are their offsets in bytes.
 
         Raises:
-            MalformedEventError: an event cannot be decoded, and is not to be dropped.
+            MalformedEventError: an event cannot be decoded, and `drops` is false.
             PravegaError: the registry cannot be asked.
         """
         if self.decode is None:
@@ -77,8 +80,8 @@ class Decoding:
         """The rows with `times[0] <= time < times[1]`.
 
         Raises:
-            ConfigurationError: there is no column of times, or it is not a point in time.
-            MalformedEventError: an event has no time, and is not to be dropped.
+            ConfigurationError: there is no column of times, or it has another type.
+            MalformedEventError: an event has no time, and `drops` is false.
         """
         column, unit = _times_in(batch, self.time, unit)
         if column.null_count and not self.drops:
@@ -92,7 +95,7 @@ class Decoding:
 
 
 def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[pa.Array, TimeUnit]:
-    """The times of rows as numbers: microseconds of timestamps, else in the unit of the stream's writers."""
+    """The times of rows as numbers: microseconds of timestamps, whole numbers in the unit of the stream's writers."""
     if name is None or name not in batch.schema.names:
         raise ConfigurationError(
             f"option event_time names column {name!r}, but the events have the columns {', '.join(batch.schema.names)}"
@@ -109,12 +112,12 @@ def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[
 
 
 def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None) -> Decoding:
-    """How the events of a stream become columns.
+    """The decoding of a stream's events, by the options and the registry.
 
     Raises:
         ConfigurationError: no schema is known, or it cannot become columns.
-        GroupNotFoundError: the registry has no group for the stream, and its schema is asked for.
-        SchemaNotFoundError: the group has several types, and none is chosen.
+        GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
+        SchemaNotFoundError: the group has several types, and the options choose none.
         PravegaError: the registry cannot be asked.
     """
     if options.decode == RAW:

@@ -1,4 +1,4 @@
-"""What differs between the columns of a schema and those that Dagster has stored of a table, by Spark or by Arrow."""
+"""Differences between the columns of a schema and the columns that Dagster has stored of a table."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import pyarrow as pa
 from dagster import TableSchema
 
 
-class Drift(StrEnum):
-    """How a column differs."""
+class RegistryDrift(StrEnum):
+    """Kinds of differences of a column."""
 
     NEW = "new in the registry"
     MISSING = "missing in the registry"
@@ -17,33 +17,35 @@ class Drift(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnDrift:
-    """A column that differs, with its types as they are called there; None: it is not there."""
+class RegistryColumnDrift:
+    """A column that differs, with its type in the registry and in the table; None: the column is missing there."""
 
     name: str
-    drift: Drift
+    drift: RegistryDrift
     registry: str | None
     materialized: str | None
 
 
-def drift_of(registry: pa.Schema, materialized: TableSchema, ignored: Collection[str]) -> list[ColumnDrift]:
-    """The columns that differ; those of the registry come first."""
+def registry_drift(
+    registry: pa.Schema, materialized: TableSchema, ignored: Collection[str]
+) -> list[RegistryColumnDrift]:
+    """The columns that differ; columns of the registry come first."""
     shown = {column.name: column.type for column in materialized.columns}
-    found = []
+    drifts = []
     for field in registry:
         text = str(field.type)
         if field.name in ignored:
             continue
         if field.name not in shown:
-            found.append(ColumnDrift(field.name, Drift.NEW, text, None))
+            drifts.append(RegistryColumnDrift(field.name, RegistryDrift.NEW, text, None))
         elif shown[field.name] not in _names(field.type):
-            found.append(ColumnDrift(field.name, Drift.TYPE, text, shown[field.name]))
+            drifts.append(RegistryColumnDrift(field.name, RegistryDrift.TYPE, text, shown[field.name]))
     gone = [name for name in shown if name not in ignored and name not in registry.names]
-    return found + [ColumnDrift(name, Drift.MISSING, None, shown[name]) for name in gone]
+    return drifts + [RegistryColumnDrift(name, RegistryDrift.MISSING, None, shown[name]) for name in gone]
 
 
 def _names(kind: pa.DataType) -> Sequence[str]:
-    """What Arrow, Polars (which has long offsets) and Spark call a type."""
+    """The names of a type in Arrow, Polars (which has long offsets) and Spark."""
     return str(kind), str(_large(kind)), spark_name(kind)
 
 
@@ -64,7 +66,7 @@ def _large_field(field: pa.Field) -> pa.Field:
 
 
 def spark_name(kind: pa.DataType) -> str:
-    """What Spark calls an Arrow type (`DataType.simpleString`)."""
+    """The name that Spark has for an Arrow type (`DataType.simpleString`)."""
     if pa.types.is_list(kind):
         return f"array<{spark_name(kind.value_type)}>"
     if pa.types.is_map(kind):

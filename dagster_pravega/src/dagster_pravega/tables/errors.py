@@ -1,4 +1,4 @@
-"""How many events of a range do not become columns, and why."""
+"""Counts of the events of a range that cannot be decoded, with the reasons."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from aiopravega.gates.sampling import sampled_events
 from aiopravega.read import Event, EventPointer
 from dagster_pravega.tables.decoding import Decode
 
-# Events that become a block; few enough to be in memory even if each has some hundred kilobytes.
+# Events of a block; few enough for the memory even if each has some hundred kilobytes.
 _BLOCK: Final = 1000
 _MOST_FAILURES: Final = 20
 _LONGEST_REASON: Final = 300  # characters
@@ -20,7 +20,7 @@ _LONGEST_REASON: Final = 300  # characters
 
 @dataclass(slots=True)
 class DecodeErrors:
-    """Of `events` that were read, `failed` do not decode; where the first ones of them are, and the reasons."""
+    """The numbers of events that were read and that failed; `failures` are the first, as position and reason."""
 
     events: int = 0
     failed: int = 0
@@ -33,26 +33,26 @@ def count_errors(client: PravegaClient, wanted: StreamCutRange, decode: Decode, 
     Args:
         client: a connected client.
         wanted: the range, with both ends fixed.
-        decode: what makes columns of a block of events.
-        sample: how many events at most, taken at several offsets of the range; None: all of them.
+        decode: the function that makes columns of a block of events.
+        sample: the most events that are read, at several offsets of the range; None: all of them.
 
     Raises:
         PravegaError: the range cannot be read, or the registry cannot be asked.
     """
-    found = DecodeErrors()
+    errors = DecodeErrors()
     events = sampled_events(client.asynchronous, wanted, sample)
     try:
         # Decoding asks the registry in this thread; the loop's thread only reads.
         while block := client.run(_next(events)):
             bad = decode(pa.array([event.data for event in block], pa.binary())).bad
-            found.events += len(block)
-            found.failed += len(bad)
-            for at in sorted(bad)[: _MOST_FAILURES - len(found.failures)]:
+            errors.events += len(block)
+            errors.failed += len(bad)
+            for at in sorted(bad)[: _MOST_FAILURES - len(errors.failures)]:
                 reason = " ".join(str(bad[at]).split())[:_LONGEST_REASON]
-                found.failures.append((str(EventPointer.of(block[at])), reason))
+                errors.failures.append((str(EventPointer.of(block[at])), reason))
     finally:
         client.run(events.aclose())
-    return found
+    return errors
 
 
 async def _next(events: AsyncIterator[Event]) -> list[Event]:

@@ -1,4 +1,4 @@
-"""Tables as events: a column `event` as it is, or each row as one event, by a schema of the registry or as JSON."""
+"""Encoding of tables as events: a column `event` as it is, or each row by a schema of the registry or as JSON."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,11 +66,11 @@ class EventMaker:
 def event_maker(
     schema: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> EventMaker:
-    """What makes events of rows with these columns.
+    """The maker of events of rows with these columns.
 
     Raises:
-        ConfigurationError: a column is not part of an event, or has a type that cannot be one.
-        GroupNotFoundError: a schema of the registry is asked for, and the stream has no group.
+        ConfigurationError: a column cannot be a part of an event, by its name or its type.
+        GroupNotFoundError: the options need a schema of the registry, and the stream has no group.
         PravegaError: the registry cannot be asked.
     """
     if len(set(schema.names)) != len(schema.names):
@@ -86,7 +86,7 @@ def event_maker(
     if _EVENT in plain.names:
         return EventMaker(_of_events(plain), lambda batch: batch.column(_EVENT))
     if not values:
-        raise ConfigurationError("the table has no columns of which an event could be made")
+        raise ConfigurationError("the table has no columns that an event could have")
     encoder = JsonEncoder([field.name for field in values])
     at = [plain.get_field_index(field.name) for field in values]
     return EventMaker(
@@ -109,7 +109,7 @@ def _of_events(plain: pa.Schema) -> pa.Schema:
 def _serializer(
     columns: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> BlockSerializer:
-    """Events by the newest schema of the stream's group; nothing is registered."""
+    """The serializer by the newest schema of the stream's group; nothing is registered."""
     if registry is None:
         raise ConfigurationError("the option encode=auto needs a schema: give the IO manager schema_registry")
     address = GroupAddress.of_stream(stream, options.group, options.namespace)
@@ -126,7 +126,7 @@ def _serializer(
 
 
 def _plain(name: str, kind: pa.DataType) -> pa.DataType:
-    """The type that the encoders know for the same values.
+    """The type that the encoders accept for the same values.
 
     Raises:
         ConfigurationError: there is none.

@@ -1,6 +1,6 @@
-"""What the metadata `pravega/options` say to the IO manager of tables: each option is understood, or refused by name.
+"""Options in the metadata `pravega/options` for the IO manager of tables; an unknown option is refused by name.
 
-They are the words of Spark's data source, so that one stream has one set of options for all of its readers.
+They have the names of the options of Spark's data source, so that one stream has one set for all of its readers.
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ _SCHEMA: Final = "schema_text"
 _TYPE: Final = "schema_type"
 _GROUP: Final = "schema_registry_group"
 _NAMESPACE: Final = "schema_registry_namespace"
-# Of intervals, which are known already when these options are read, and of how Spark divides its work.
+# Options of intervals, which are known already when these options are read, and of Spark's division of its work.
 _WITHOUT_EFFECT: Final = (*INTERVAL_OPTIONS, *UNSPLIT)
 _KNOWN: Final = (_DECODE, _ENCODE, _ON_ERROR, _SCHEMA, _TYPE, _GROUP, _NAMESPACE, TIME_OPTION, TIME_UNIT_OPTION)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowOptions:
-    """How events become columns, and columns events.
+    """Options of decoding events into columns, and of encoding columns as events.
 
-    `decode` is None if nothing says it: then a schema of the registry is used if there is one. `encode` is None for
+    `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
     JSON objects without a schema, or events as they are.
     """
 
@@ -48,7 +48,7 @@ class ArrowOptions:
         """Read the options.
 
         Raises:
-            ConfigurationError: one is not known here, or cannot work.
+            ConfigurationError: an option is not known, or its value is not valid.
         """
         given = {name.lower(): value for name, value in options.items()}
         unknown = [name for name in given if name not in (*_KNOWN, *_WITHOUT_EFFECT, LEDGER_OPTION)]
@@ -57,7 +57,7 @@ class ArrowOptions:
                 f"the option {unknown[0]!r} is not one of tables and record batches, which know {', '.join(_KNOWN)}: "
                 "leave it out, or use PravegaSparkIOManager"
             )
-        found = cls(
+        parsed = cls(
             _one_of(given, _DECODE, _FORMATS),
             _one_of(given, _ENCODE, (AUTO,)),
             _one_of(given, _ON_ERROR, (_FAIL, _DROP)) == _DROP,
@@ -67,11 +67,11 @@ class ArrowOptions:
             given.get(_NAMESPACE),
             given.get(TIME_OPTION),
         )
-        if found.schema is not None and found.decode not in ("json", "avro"):
+        if parsed.schema is not None and parsed.decode not in ("json", "avro"):
             raise ConfigurationError(
                 f"the option {_SCHEMA!r} needs {_DECODE!r} as json or avro; other schemas come from the registry"
             )
-        return found
+        return parsed
 
 
 def _one_of(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:

@@ -22,33 +22,33 @@ _MOST_ROWS: Final = 100_000
 
 @dataclass
 class BatchCount:
-    """The events that batches had, before any was left out; known when the last batch has been read."""
+    """The count of the events of batches, before any event is left out; known after the last batch."""
 
     seen: int = 0
     complete: bool = False
 
     def events(self) -> int | None:
-        """How many the ranges have had; None: not all of them have been read."""
+        """The number of events in the ranges; None: not all of them have been read."""
         return self.seen if self.complete else None
 
 
 def read_batches(
-    client: PravegaClient, found: InputRange, decoding: Decoding, unit: TimeUnit, columns: list[str] | None
+    client: PravegaClient, ranges: InputRange, decoding: Decoding, unit: TimeUnit, columns: list[str] | None
 ) -> tuple[pa.RecordBatchReader, BatchCount]:
-    """The events of ranges, those of one routing key in the order of their writing.
+    """The events of ranges as batches, with their count; events of one routing key are in the order of their writing.
 
-    A reader asks the cluster when it is read, and holds some blocks of events, not the range.
+    The reader asks the cluster when it is read, and has some blocks of events in memory, not the range.
 
     Args:
         client: a connected client, which has to stay open while the batches are read.
-        found: the ranges; of those of event times, only events of these times come.
-        decoding: how events become columns.
-        unit: what the writers of the stream count times in.
-        columns: which columns are wanted; None: all.
+        ranges: the ranges; if they have event times, only events of these times are read.
+        decoding: of the events into columns.
+        unit: of the times that the writers of the stream note.
+        columns: the columns to read; None: all.
     """
     count = BatchCount()
     schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, found, decoding, unit, count)
+    batches = _Batches(client, ranges, decoding, unit, count)
     wanted = (batch if columns is None else batch.select(columns) for batch in batches.read())
     return pa.RecordBatchReader.from_batches(schema, wanted), count
 
@@ -56,7 +56,7 @@ def read_batches(
 @dataclass(frozen=True, slots=True)
 class _Batches:
     client: PravegaClient
-    found: InputRange
+    ranges: InputRange
     decoding: Decoding
     unit: TimeUnit
     count: BatchCount
@@ -64,7 +64,7 @@ class _Batches:
     def read(self) -> Iterator[pa.RecordBatch]:
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
         try:
-            for piece in self.found.pieces:
+            for piece in self.ranges.pieces:
                 for part in piece.parts:
                     for batch in self._part(reader, part):
                         yield batch if piece.times is None else self.decoding.within(batch, piece.times, self.unit)
@@ -86,5 +86,5 @@ class _Batches:
 
 
 def _arrow_buffer(size: int) -> memoryview:
-    """Of Arrow's pool, which uses memory again without asking the system for it."""
+    """Memory of Arrow's pool, which reuses it without a request to the system."""
     return memoryview(pa.allocate_buffer(size))

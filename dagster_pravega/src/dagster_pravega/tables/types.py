@@ -1,4 +1,4 @@
-"""The types that assets give and take: tables of Arrow, pandas and Polars, and record batches.
+"""Types of inputs and outputs: tables of Arrow, pandas and Polars, and record batches.
 
 pandas and Polars are imported only when an asset uses them.
 """
@@ -32,7 +32,7 @@ def _polars(table: pa.Table) -> Any:
     return pl.from_arrow(table)
 
 
-# By the package and the name of the type, so that no package is imported for the question.
+# By the package and the name of the type, so that the lookup imports no package.
 _FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
     ("pyarrow", "Table"): _arrow,
     ("pandas", "DataFrame"): _pandas,
@@ -42,7 +42,7 @@ TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.
 
 
 def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
-    """What makes a table of this type of an Arrow table; None: it is none of them.
+    """The function that converts an Arrow table to this type; None: the type is not a table.
 
     Raises:
         ConfigurationError: its package is not installed.
@@ -56,10 +56,10 @@ def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
 
 
 def batches_of(value: Any) -> pa.RecordBatchReader:
-    """The rows of what an asset returns.
+    """The rows of an asset's value.
 
     Raises:
-        ConfigurationError: it is no table, or would lose its index.
+        ConfigurationError: the value is not a table, or would lose its index.
     """
     package, name = type(value).__module__.partition(".")[0], type(value).__name__
     match package, name:
@@ -81,7 +81,7 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
 
 
 def schema_of(value: Any) -> pa.Schema | None:
-    """The columns of what an asset returns; None: they are not known before it is computed, or it is no table."""
+    """The columns of an asset's value; None: it is a LazyFrame, or not a table."""
     package, name = type(value).__module__.partition(".")[0], type(value).__name__
     match package, name:
         case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":

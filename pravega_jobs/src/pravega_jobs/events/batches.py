@@ -1,6 +1,6 @@
 """Events that come batch by batch, written exactly once in one transaction: no Spark is needed, and little memory.
 
-The batches are made in the thread of the caller, who may ask the cluster for them meanwhile.
+The thread of the caller makes the batches, and may read them from the cluster meanwhile.
 """
 
 import time
@@ -16,13 +16,13 @@ from pravega_jobs.writes import Written
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events that are to be written, and a routing key for each, or None for all of them."""
+    """Events to write, and a routing key for each; None: no event has one."""
 
     events: Sequence[bytes]
     routing_keys: Sequence[str | None] | None = None
 
     def count(self, tally: EventTally) -> None:
-        """Add the events to what they are recognised by."""
+        """Add the events to a tally, by which they are recognised."""
         keys = self.routing_keys or [None] * len(self.events)
         tally.add(zip(self.events, keys, strict=True))
 
@@ -37,19 +37,20 @@ def write_event_batches(
 ) -> Written:
     """Write events exactly once: a further call with the same write id and the same events adds nothing.
 
-    One batch is in memory at a time, and what is on its way to the cluster. All are in one transaction, so that a very
-    large amount is better divided among several writes.
+    One batch is in memory at a time, and the events on their way to the cluster. All are in one transaction: divide a
+    very large amount among several writes.
 
     Args:
         client: a connected client.
-        stream: that is written to; it must exist.
+        stream: the stream to write to; it must exist.
         write_id: the name of the write.
-        batches: the events, asked for once and in order; those of one routing key stay in their order.
-        ledger: `scope/table` of the commit ledger; None: the one in the stream's scope. It is made if it is missing.
-        generation: of the write; 2 writes other events after those of 1.
+        batches: the events, asked for once and in order; events of one routing key stay in their order.
+        ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope. It is
+            made if it is missing.
+        generation: the generation of the write; 2 writes other events after 1.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         WriteIdReusedError: the write is done already, with other events.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         EventTooLargeError: an event has more than 8 MiB.

@@ -20,7 +20,7 @@ from pravega_jobs.writes import Written
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that is to be written."""
+    """An event to write."""
 
     data: bytes
     routing_key: str | None = None
@@ -33,13 +33,14 @@ async def write_event_list(
 
     Args:
         client: a connected client.
-        stream: that is written to; it must exist.
+        stream: the stream to write to; it must exist.
         write_id: the name of the write.
-        events: all at once, in one transaction; those of one routing key stay in their order.
-        ledger: `scope/table` of the commit ledger; None: the one in the stream's scope. It is made if it is missing.
+        events: the events, in one transaction; events of one routing key stay in their order.
+        ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope. It is
+            made if it is missing.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         WriteIdReusedError: the write is done already, with other events.
         EventTooLargeError: an event has more than 8 MiB.
         PartialCommitError: an earlier attempt of another kind is in the stream in part.
@@ -79,17 +80,17 @@ async def _write(
 async def read_event_list(
     client: PravegaClient, cuts: StreamCutRange, stream: StreamName, *, max_events: int, max_bytes: int
 ) -> list[Event]:
-    """All events of a range; those of one routing key in the order of their writing.
+    """All events of a range; events of one routing key in the order of their writing.
 
     Args:
         client: a connected client.
         cuts: the range.
-        stream: of the range.
-        max_events: how many there may be.
-        max_bytes: how many bytes the range may have, event headers (8 bytes each) included.
+        stream: the stream of the range.
+        max_events: the most events that the range may have.
+        max_bytes: the most bytes that the range may have, event headers (8 bytes each) included.
 
     Raises:
-        ConfigurationError: there are more; nothing is returned.
+        ConfigurationError: the range has more events or bytes; nothing is returned.
         PravegaError: the range cannot be read, or the cluster cannot be reached.
     """
     size = sum(part.size for part in await client.plan(cuts, stream))

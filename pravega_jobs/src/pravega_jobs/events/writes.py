@@ -27,7 +27,7 @@ _ONLY_PARTITION = 0
 
 
 class EventTally:
-    """What a set of events is recognised by."""
+    """The fingerprint of a set of events: a later try recognises the same events by it."""
 
     def __init__(self) -> None:
         self.rows = Fingerprint()
@@ -43,7 +43,7 @@ class EventTally:
         self.rows += Fingerprint(count, size + count * wire.EVENT_HEADER, total)
 
     def part(self, txn_id: UUID) -> PartitionCommit:
-        """The events as those of a transaction."""
+        """The events as the part of a write that is in one transaction."""
         return PartitionCommit(
             partition=_ONLY_PARTITION,
             txn_id=txn_id,
@@ -60,7 +60,7 @@ async def begin_events(
     """Begin a write, or find that it is done (`WriteJob.done`). Writes that dead drivers have left are finished first.
 
     Raises:
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         PartialCommitError: an earlier attempt of another kind is in the stream in part.
         PravegaError: the cluster cannot be reached.

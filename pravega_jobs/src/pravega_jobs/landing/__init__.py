@@ -7,8 +7,8 @@ from pravega_jobs.landing.land import holdings, land
 from pravega_jobs.landing.parquet import ParquetFolder
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.shown_tables import folder_of, shown_table
-from pravega_jobs.landing.targets import LandingTable, table_of
+from pravega_jobs.landing.table_kind import LandingTable, TableKind
+from pravega_jobs.landing.targets import folder_of, kind_of_table, shown_table, table_of
 
 __all__ = [
     "Action",
@@ -20,11 +20,13 @@ __all__ = [
     "LandingTable",
     "ParquetFolder",
     "Postgres",
+    "TableKind",
     "compare",
     "compared_table",
     "decide",
     "folder_of",
     "holdings",
+    "kind_of_table",
     "land",
     "shown_table",
     "table_of",

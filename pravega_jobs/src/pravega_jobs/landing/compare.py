@@ -1,8 +1,10 @@
-"""What a table holds, compared with what the cut ledger says that it should hold. No I/O."""
+"""Tables compared with the cut ledger: the holdings that a table has, and those that the ledger says it should have.
+
+`compared_table` is what the command `pravega cuts verify --table` calls, by the entry point `aiopravega.tables`.
+"""
 
 from collections.abc import Mapping, Sequence
 
-from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.verify import FindingKind, IntervalFinding
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
@@ -11,44 +13,40 @@ from pravega_jobs.landing.targets import table_of
 
 
 def compared_table(
-    table: str, stream: StreamName, consumers: Mapping[str, Sequence[CutRecord]], *, all_consumers: bool
+    text: str, stream: StreamName, consumers: Mapping[str, Sequence[CutRecord]]
 ) -> dict[str, list[IntervalFinding]]:
-    """Compare a table with the records of consumers of a stream; returns the differences of each.
-
-    The command `pravega cuts verify --table` finds this function by the entry point `aiopravega.tables`.
+    """All differences between a table and the records of a stream, by consumer. It counts the rows of the table.
 
     Args:
-        table: its text, as `table_of` reads it.
-        stream: whose intervals are compared.
-        consumers: the records of each, as `CutLedger.records` gives them.
-        all_consumers: these are all that the ledger knows.
+        text: the name of the table, as for `table_of`.
+        stream: the stream of the records.
+        consumers: the records of each consumer, as `CutLedger.records` gives them.
+
+    Returns:
+        The findings of each consumer, and of consumers whose intervals the table holds although they have no records.
 
     Raises:
-        ConfigurationError: the text names no table, or the table holds intervals of consumers that are not among all.
+        ConfigurationError: the text names no table, or a library is not installed.
+        PravegaError: the table cannot be asked, or has a holding of another release.
     """
-    target = table_of(table)
-    held, rows = [each for each in target.holdings() if each.stream == stream], target.rows()
-    unknown = sorted({each.consumer for each in held} - consumers.keys())
-    if all_consumers and unknown:
-        raise ConfigurationError(
-            f"{table} holds intervals of {unknown} on {stream}, whom the ledger does not know: name the "
-            "right ledger by --ledger, or one consumer by --consumer"
-        )
-    by_consumer = {name: [each for each in held if each.consumer == name] for name in consumers}
-    return {name: compare(records, by_consumer[name], rows) for name, records in consumers.items()}
+    table = table_of(text)
+    held, rows = [each for each in table.holdings() if each.stream == stream], table.rows()
+    names = [*consumers, *sorted({each.consumer for each in held} - consumers.keys())]
+    by_consumer = {name: [each for each in held if each.consumer == name] for name in names}
+    return {name: compare(consumers.get(name, ()), by_consumer[name], rows) for name in names}
 
 
 def compare(
     records: Sequence[CutRecord], held: Sequence[Holding], rows: Mapping[tuple[str, str], int] | None = None
 ) -> list[IntervalFinding]:
-    """Everything in which a table differs from the records of one consumer of a stream.
+    """All differences between a table and the records of one consumer of a stream.
 
-    An interval that is open or has failed may be in the table or not: the next run of it finds out.
+    An interval that is open or failed may be in the table or not: the next run of it finds out.
 
     Args:
-        records: of the consumer, as `CutLedger.records` gives them.
-        held: what the table holds of this consumer and stream.
-        rows: the rows that are there, by consumer and interval; None: they were not counted.
+        records: the records of the consumer, as `CutLedger.records` gives them.
+        held: the table's holdings of this consumer and stream.
+        rows: the numbers of rows in the table, by consumer and interval; None: they were not counted.
     """
     findings = []
     by_name = {each.interval: each for each in held}
@@ -77,7 +75,7 @@ def compare(
 
 
 def _counts(held: Sequence[Holding], rows: Mapping[tuple[str, str], int]) -> list[IntervalFinding]:
-    """Intervals of which somebody has added or removed rows since they were landed."""
+    """Intervals whose rows are more or fewer than were landed."""
     differ = [(each, rows.get((each.consumer, each.interval), 0)) for each in held]
     return [
         IntervalFinding(FindingKind.ROWS, (each.interval,), f"{each.rows} rows were landed, and {found} are there")

@@ -1,6 +1,6 @@
-"""A Delta table, without Spark's help: executors write files, and this process adds them to the log in one commit.
+"""Delta tables, without Spark's help: executors write files, and this process adds them to the log in one commit.
 
-What the table holds is in the same commit; see `delta_notes`.
+The same commit has the table's holding of the interval: see `delta_notes`.
 """
 
 import json
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.delta_holdings import DeltaNotes, commit_properties
+from pravega_jobs.landing.delta_holdings import DeltaHoldings, commit_properties
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
-from pravega_jobs.landing.row_counts import count_rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_folder, write_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -31,31 +30,31 @@ class DeltaFolder(LocalFolder):
 
     The rows of a first generation are files that Spark's executors write; this process reads their footers. Rows that
     replace others pass through this process, batch by batch, since files may have been rewritten together with those of
-    other intervals. Landings wait for each other; with other writers Delta's own protocol decides.
+    other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
     """
 
     def holdings(self) -> list[Holding]:
-        """What the table holds; nothing, if there is no such table.
+        """The holdings of the table; none, if the table does not exist.
 
         Raises:
             LedgerError: a note is damaged, or of another release.
         """
-        return self.notes.holdings(self.notes.table())
+        return self.stored.holdings(self.stored.table())
 
     def held(self, landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing.
+        """The holding of the interval of a landing; None: the table does not have the interval.
 
         Raises:
             LandingError: the table's log has a landing of the interval, but its note is gone.
         """
-        return self.notes.held(self.notes.table(), landing)
+        return self.stored.held(self.stored.table(), landing)
 
     def rows(self) -> dict[tuple[str, str], int] | None:
-        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+        """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
 
-        None: changes are merged into it, and its rows are of no interval.
+        None: changes are merged into the table, and its rows belong to no interval.
         """
-        table = self.notes.table()
+        table = self.stored.table()
         if table is None:
             return {}
         if MERGED in table.metadata().configuration:
@@ -67,7 +66,7 @@ class DeltaFolder(LocalFolder):
     @contextmanager
     def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
         """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_folder(self.notes.work) as folder:
+        with new_folder(self.stored.work) as folder:
             yield write_files(frame, landing, folder, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
@@ -79,29 +78,29 @@ class DeltaFolder(LocalFolder):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
-        with locked(self.notes.work / "lock"):
+        with locked(self.stored.work / "lock"):
             held = self.held(landing)
             action = decide(held, landing)
             if held is not None and action is Action.NOTHING:
                 return Landed(action, held)
             holding = Holding.of(landing, staged.rows)
             try:
-                table = self.notes.table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
+                table = self.stored.table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
                 _check(table, staged, landing)
-                self.notes.write(holding, staged.folder)
+                self.stored.write(holding, staged.folder)
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
                 else:
                     _replace(table, staged, holding)
             except DeltaError as error:
                 raise LandingError(f"{landing}: the table {self.path} was not changed: {error}") from error
-            self.notes.forget_others(holding)
+            self.stored.forget_others(holding)
         return Landed(action, holding)
 
     @property
-    def notes(self) -> DeltaNotes:
-        """What the table says that it holds."""
-        return DeltaNotes(self.path)
+    def stored(self) -> DeltaHoldings:
+        """The files with the holdings of the table."""
+        return DeltaHoldings(self.path)
 
     def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
         """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
@@ -142,7 +141,7 @@ def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None
 
 
 def unfit(table: "DeltaTable") -> list[str]:
-    """What a table has that its files would have to follow, and files which are added to its log do not."""
+    """Settings and columns of a table that files of a landing would have to follow, and cannot."""
     settings = table.metadata().configuration
     own = [
         name

@@ -1,8 +1,8 @@
-"""What a Delta table holds of intervals: two application transactions of each, and a note of its range in a file.
+"""Holdings of a Delta table: two application transactions of each interval, and a note of its range in a file.
 
 One transaction names the interval, with its generation as the version; the other one names the interval with its range.
-They stay in the table when the log is cleaned and files are rewritten, and say what it holds. A note is written before
-its commit; it counts only if the table has its transactions.
+They stay in the table when the log is cleaned and files are rewritten. A note is written before its commit; it is valid
+only if the table has its transactions.
 """
 
 import hashlib
@@ -11,24 +11,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import Holding, Landing
+from pravega_jobs.landing.table_kind import Library
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-# Delta ignores folders whose names begin like this, and VACUUM does, too.
+# Delta and its VACUUM ignore folders whose names begin like this.
 _WORK: Final = "_landing"
 _APPLICATION: Final = "pravega landing"
+DELTALAKE: Final = Library("deltalake", "delta")
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaNotes:
-    """The notes of the Delta table in a folder.
+class DeltaHoldings:
+    """The holdings of the Delta table in a folder.
 
     Args:
-        path: the table's folder.
+        path: the folder of the table.
     """
 
     path: str
@@ -47,11 +49,11 @@ class DeltaNotes:
         try:
             from deltalake import DeltaTable
         except ImportError:
-            raise ConfigurationError("Delta tables need deltalake: pip install 'pravega-jobs[delta]'") from None
+            raise DELTALAKE.missing("Delta tables") from None
         return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
 
     def holdings(self, table: "DeltaTable | None") -> list[Holding]:
-        """What the table holds.
+        """The holdings of the table.
 
         Raises:
             LedgerError: a note is damaged, or of another release.
@@ -63,7 +65,7 @@ class DeltaNotes:
         return list(found.values())
 
     def held(self, table: "DeltaTable | None", landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing.
+        """The holding of the interval of a landing; None: the table does not have the interval.
 
         Raises:
             LandingError: the table's log has a landing of the interval, but its note is gone.
@@ -87,7 +89,7 @@ class DeltaNotes:
         whole.replace(self.work / f"{_digest(holding.consumer, holding.interval)}-{folder.name}.json")
 
     def forget_others(self, holding: Holding) -> None:
-        """Remove the other notes of an interval that was landed just now: older ones, and those of killed runs."""
+        """Remove the other notes of an interval that was landed just now: older notes, and notes of killed runs."""
         for file in self.work.glob(f"{_digest(holding.consumer, holding.interval)}-*.json"):
             if Holding.from_json(file.read_bytes()) != holding:
                 file.unlink()
@@ -122,6 +124,6 @@ def _range_id(holding: Holding) -> str:
 
 
 def _counts(table: "DeltaTable", note: Holding) -> bool:
-    """Whether the table has the transactions of a note: it was written before its commit, which may never have been."""
+    """True if the table has the transactions of a note, which was written before its commit: that may have failed."""
     ids = _interval_id(note.consumer, note.interval), _range_id(note)
     return all(table.transaction_version(each) == note.generation for each in ids)

@@ -1,7 +1,7 @@
-"""An Iceberg table, without Spark's help: executors write files, and this process adds them in one commit.
+"""Iceberg tables, without Spark's help: executors write files, and this process adds them in one commit.
 
-What the table holds of an interval is in the table's properties, which change in the same commit as its rows, and in
-the summary of the snapshot. Snapshots expire; properties stay.
+The holding of an interval is in the table's properties, which change in the same commit as its rows, and in the summary
+of the snapshot. Snapshots expire; properties stay.
 """
 
 import hashlib
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.parquet import local_path, own_columns
-from pravega_jobs.landing.row_counts import count_rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, new_folder, write_files
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_folder, write_files
+from pravega_jobs.landing.table_kind import Library
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
+PYICEBERG: Final = Library("pyiceberg", "iceberg")
 _NOTE: Final = "pravega.landing."
 _WORK: Final = ".landing"
 # pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
@@ -37,12 +38,12 @@ class Iceberg:
     """An Iceberg table, which is made if it is missing; its namespace must exist.
 
     Rows are files that Spark's executors write; this process reads their footers. Rows that are replaced are removed by
-    pyiceberg in this process, with their files, or by a rewrite of files that have rows of other intervals, too.
+    pyiceberg in this process, with their files, or by a rewrite of files that also have rows of other intervals.
 
     Args:
         identifier: `namespace.table`.
         catalog: the catalog's name in the configuration of pyiceberg.
-        properties: of the catalog, instead of the configuration or over it.
+        properties: properties of the catalog, instead of the configuration or over it.
 
     Raises:
         ConfigurationError: the identifier has no namespace.
@@ -57,19 +58,19 @@ class Iceberg:
             raise ConfigurationError(f"{self.identifier!r} is not the name of a table of Iceberg: namespace.table")
 
     def holdings(self) -> list[Holding]:
-        """What the table holds; nothing, if there is no such table."""
+        """The holdings of the table; none, if the table does not exist."""
         table = self.table()
         notes = {} if table is None else table.properties
         return [Holding.from_json(notes[name].encode()) for name in sorted(notes) if name.startswith(_NOTE)]
 
     def held(self, landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing."""
+        """The holding of the interval of a landing; None: the table does not have the interval."""
         return held_by(self.table(), landing)
 
     def rows(self) -> dict[tuple[str, str], int] | None:
-        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+        """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
 
-        None: changes are merged into it, and its rows are of no interval.
+        None: changes are merged into the table, and its rows belong to no interval.
         """
         table = self.table()
         if table is None:
@@ -93,7 +94,7 @@ class Iceberg:
         """A new folder beside the table's files, for as long as the block runs. The table is made if it is missing.
 
         Raises:
-            LandingError: it cannot have these columns, or has others.
+            LandingError: the table cannot have these columns, or has others.
         """
         wanted = _schema(columns)
         table = self.table() or self.make_table(wanted, landing)
@@ -132,7 +133,7 @@ class Iceberg:
                 with catalog_answers(self.identifier):
                     _commit(table, files, holding, action)
             except (CommitFailedException, CommitStateUnknownException):
-                continue  # another commit was first, maybe one of this interval; or the next look finds out
+                continue  # another commit was first, maybe of this interval; or the next try finds the holding
             except (ValueError, TypeError, NotImplementedError) as error:
                 # So pyiceberg refuses files and tables that do not fit, before it asks the catalog to commit.
                 raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
@@ -146,7 +147,7 @@ class Iceberg:
         try:
             from pyiceberg.catalog import load_catalog
         except ImportError:
-            raise ConfigurationError("tables of Iceberg need pyiceberg: pip install 'pravega-jobs[iceberg]'") from None
+            raise PYICEBERG.missing("tables of Iceberg") from None
         with catalog_answers(self.identifier):
             return load_catalog(self.catalog, **self.properties)
 
@@ -156,7 +157,7 @@ class Iceberg:
             return self._catalog().load_table(self.identifier)
 
     def table(self) -> "Table | None":
-        """The table as it is now.
+        """The table as it is now; None: it does not exist.
 
         Raises:
             ConfigurationError: `pyiceberg` is not installed.
@@ -185,7 +186,7 @@ class Iceberg:
 
 @contextmanager
 def catalog_answers(identifier: str) -> Iterator[None]:
-    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer is left as it is."""
+    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer stays."""
     from pyiceberg.exceptions import (
         CommitStateUnknownException,
         RESTError,
@@ -205,13 +206,13 @@ def catalog_answers(identifier: str) -> Iterator[None]:
 
 
 def held_by(table: "Table | None", landing: Landing) -> Holding | None:
-    """What a table says that it holds of the interval of a landing."""
+    """The holding of the interval of a landing, by the table's properties."""
     note = None if table is None else table.properties.get(note_name(landing.interval.consumer, landing.interval.name))
     return None if note is None else Holding.from_json(note.encode())
 
 
 def note_name(consumer: str, interval: str) -> str:
-    """The property that says what a table holds of an interval."""
+    """The name of the property with the holding of an interval."""
     return _NOTE + hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
 
 

@@ -1,4 +1,4 @@
-"""Land the rows of an interval: nothing is run if the table holds them, and the table decides again at the end."""
+"""Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -7,7 +7,8 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, check_columns, decide
-from pravega_jobs.landing.targets import LandingTable, table_of
+from pravega_jobs.landing.table_kind import LandingTable
+from pravega_jobs.landing.targets import table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,24 +32,18 @@ def land(
         frame: the rows that come from the range, and from nothing else that can change.
         table: the table, or its name as for `table_of`.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
-        consumer: who takes the stream; by default as in `cuts`.
+        consumer: the consumer of the stream; by default as in `cuts`.
         interval: the name of the interval; by default as in `cuts`.
         generation: from 1 on; a greater one replaces the rows of a smaller one.
 
     Returns:
-        What was done, and what the table holds of the interval now.
+        The action, and the table's holding of the interval now.
 
     Raises:
         ConfigurationError: something is not given, or the text names no table.
         LandingError: the table must not take the rows, or cannot.
     """
-    named = {} if isinstance(cuts, StreamCutRange) else cuts
-    landing = landing_of(
-        cuts if isinstance(cuts, StreamCutRange) else StreamCutRange.from_json(cuts),
-        consumer or named.get("consumer"),
-        interval or named.get("interval"),
-        generation,
-    )
+    landing = landing_of(cuts, consumer, interval, generation)
     target = table_of(table) if isinstance(table, str) else table
     held = target.held(landing)
     action = decide(held, landing)
@@ -59,12 +54,26 @@ def land(
         return target.commit(staged, landing)
 
 
-def landing_of(cuts: StreamCutRange, consumer: str | None, interval: str | None, generation: int = 1) -> Landing:
-    """A landing of a range that names its stream.
+def landing_of(
+    cuts: StreamCutRange | Mapping[str, str],
+    consumer: str | None = None,
+    interval: str | None = None,
+    generation: int = 1,
+) -> Landing:
+    """The landing of a range.
+
+    Args:
+        cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
+        consumer: the consumer of the stream; by default as in `cuts`.
+        interval: the name of the interval; by default as in `cuts`.
+        generation: from 1 on.
 
     Raises:
         ConfigurationError: consumer, interval or stream are not known.
     """
+    if not isinstance(cuts, StreamCutRange):
+        consumer, interval = consumer or cuts.get("consumer"), interval or cuts.get("interval")
+        cuts = StreamCutRange.from_json(cuts)
     if not consumer or not interval or cuts.stream is None:
         raise ConfigurationError(
             "a landing needs the names of a consumer and an interval, and a range between two cuts of a stream: give "
@@ -74,10 +83,10 @@ def landing_of(cuts: StreamCutRange, consumer: str | None, interval: str | None,
 
 
 def holdings(table: LandingTable | str) -> list[Holding]:
-    """Which intervals a table holds, with the cuts of their ranges, generations and rows.
+    """The holdings of a table: its intervals, with the cuts of their ranges, generations and rows.
 
     Raises:
         ConfigurationError: the text names no table.
-        PravegaError: the table cannot be asked, or says what this release does not read.
+        PravegaError: the table cannot be asked, or has a holding of another release.
     """
     return (table_of(table) if isinstance(table, str) else table).holdings()

@@ -1,10 +1,10 @@
-"""A folder of Parquet files as a table: each interval is a folder in it, which appears whole or not at all.
+"""Folders of Parquet files as tables: each interval is a folder in the table, which appears whole or not at all.
 
     table/landing=orders-2013-01-01-3f9a…/part-….parquet, .landing.json    the rows of one interval, and what they are
     table/.landing/                                                        the lock, columns, files not yet in the table
 
-The folder of an interval is renamed into the table together with what it says about itself. `.landing/lock` is held
-from reading what the table holds to the rename, so that of two runs one finds what the other one did.
+The folder of an interval is renamed into the table together with its holding. A run holds `.landing/lock` from the
+moment it reads the holdings to the rename, so that the second of two runs finds the holding of the first.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def local_path(text: str) -> Path:
     """The path of a folder that this machine has.
 
     Raises:
-        ConfigurationError: it is on a file system that this machine has not mounted.
+        ConfigurationError: the folder is on a file system that this machine has not mounted.
     """
     path = text.removeprefix("file://") if text.startswith("file:///") else text
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) or not path.startswith("/"):
@@ -68,7 +68,7 @@ class LocalFolder:
         path: absolute, on a file system that the driver and the executors share.
 
     Raises:
-        ConfigurationError: the path is none of a mounted file system.
+        ConfigurationError: the path is not on a mounted file system.
     """
 
     path: str
@@ -87,21 +87,21 @@ class ParquetFolder(LocalFolder):
     """
 
     def holdings(self) -> list[Holding]:
-        """What the table holds; nothing, if there is no such folder.
+        """The holdings of the table; none, if the folder does not exist.
 
         Raises:
-            LedgerError: a folder does not say what it holds in words of this release.
+            LedgerError: a holding is damaged, or of another release.
         """
         files = sorted(local_path(self.path).glob(f"landing=*/{_HOLDING}"))
         return [Holding.from_json(file.read_bytes()) for file in files]
 
     def held(self, landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing."""
+        """The holding of the interval of a landing; None: the table does not have the interval."""
         file = self._folder(landing) / _HOLDING
         return Holding.from_json(file.read_bytes()) if file.exists() else None
 
     def rows(self) -> dict[tuple[str, str], int]:
-        """The rows that are there, by consumer and interval: those of the files, whatever was noted."""
+        """Numbers of rows by consumer and interval, counted in the files."""
         files = local_path(self.path).glob(f"landing=*/{_HOLDING}")
         held = [(Holding.from_json(file.read_bytes()), file.parent) for file in files]
         return {(each.consumer, each.interval): StagedFiles.found_in(folder).rows for each, folder in held}
@@ -111,7 +111,7 @@ class ParquetFolder(LocalFolder):
         """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there.
 
         Raises:
-            LandingError: the columns are not those of the table, or the folder has files that no landing has made.
+            LandingError: the table has other columns, or the folder has files that no landing has made.
         """
         columns = json.dumps([[field.name, field.dataType.simpleString()] for field in frame.schema.fields])
         self._check_folder()

@@ -1,8 +1,8 @@
-"""A table of PostgreSQL: rows, and the note that the table holds their interval, in one transaction.
+"""Tables of PostgreSQL: rows, and the holding of their interval, in one transaction.
 
-Spark's tasks copy rows into a staging table, each in a transaction of its own and under a name that no other try has.
-One transaction then moves the rows of those tries that Spark counts as done into the table, takes away the rows of an
-older generation, and notes what the table holds. Whatever is killed before its commit has changed nothing.
+Spark's tasks copy rows into a staging table, each in its own transaction and under a name that no other try has. One
+transaction then moves the rows of the tries that Spark counts as done into the table, removes the rows of an older
+generation, and stores the holding. A run that is killed before its commit has changed nothing.
 
 The driver's connection holds a lock with the number of its staging table. A staging table whose lock is free belongs to
 a run that has ended: the next run removes it.
@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing.copy_tasks import STAGED_BY, Copied, copy_rows
 from pravega_jobs.landing.parquet import own_columns
-from pravega_jobs.landing.postgres_copy import postgres_type
+from pravega_jobs.landing.postgres_copy import STAGED_BY, Copied, copy_rows, postgres_type
 from pravega_jobs.landing.postgres_sql import (
     connect,
     drop_if_unused,
@@ -60,12 +59,12 @@ class StagedCopy:
 class Postgres:
     """A table of PostgreSQL. It is made if it is missing, with an index on the columns of a landing.
 
-    The driver and Spark's executors connect to the server, with `psycopg2`. What the table holds is noted in the table
+    The driver and Spark's executors connect to the server, with `psycopg2`. The holdings are in the table
     `pravega_landings` of the same schema.
 
     Args:
-        dsn: where the server is, as libpq takes it: `postgresql://user@host/database`. A password is best in
-            `PGPASSFILE` or `PGPASSWORD`; what the text has goes to the executors.
+        dsn: the address of the database for libpq: `postgresql://user@host/database`. A password is best in
+            `PGPASSFILE` or `PGPASSWORD`; the executors get the address with all that it has.
         table: the table, with or without its schema.
 
     Raises:
@@ -79,7 +78,7 @@ class Postgres:
         split_name(self.table)
 
     def holdings(self) -> list[Holding]:
-        """What the table holds, by the notes.
+        """The holdings of the table.
 
         Raises:
             LandingError: the server cannot be asked.
@@ -95,13 +94,13 @@ class Postgres:
             return [Holding.from_json(text.encode()) for (text,) in cursor.fetchall()]
 
     def held(self, landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing."""
+        """The holding of the interval of a landing; None: the table does not have the interval."""
         names = landing.interval.consumer, landing.interval.name
         found = [each for each in self.holdings() if (each.consumer, each.interval) == names]
         return found[0] if found else None
 
     def rows(self) -> dict[tuple[str, str], int]:
-        """The rows that are there, by consumer and interval, whatever was noted. It reads the whole table."""
+        """Numbers of rows by consumer and interval, counted in the table. It reads the whole table."""
         own = ", ".join(OWN_COLUMNS)
         with transaction(self.dsn) as cursor:
             cursor.execute("select to_regclass(%s)", (self._table,))
@@ -151,7 +150,7 @@ class Postgres:
                 drop_quietly(connection, staging)
 
     def commit(self, staged: StagedCopy, landing: Landing) -> Landed:
-        """Move the staged rows into the table, unless it has them, and note what it holds, in one transaction.
+        """Move the staged rows into the table, unless it has them, and store the holding, in one transaction.
 
         Raises:
             LandingError: the table must not take them, or other rows were staged than Spark has reported.
@@ -196,7 +195,7 @@ class Postgres:
 
     @property
     def _name(self) -> str:
-        """The table's name without its schema: notes are in the same schema."""
+        """The table's name without its schema: the holdings are in the same schema."""
         return split_name(self.table)[1]
 
     @property
@@ -229,7 +228,7 @@ class Postgres:
             )
 
     def _remove_abandoned(self, cursor: Any) -> None:
-        """Remove the staging tables whose run has ended: nobody holds their locks."""
+        """Remove the staging tables whose run has ended: their locks are free."""
         cursor.execute(
             "select tablename from pg_tables where schemaname = (select relnamespace::regnamespace::text from pg_class "
             "where oid = to_regclass(%s)) and tablename like %s",

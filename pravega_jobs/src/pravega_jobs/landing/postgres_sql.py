@@ -5,8 +5,11 @@ from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from pravega_jobs.landing.table_kind import Library
 
-# What libpq waits for, where the dsn does not say it: seconds until a server that does not answer is given up.
+PSYCOPG2: Final = Library("psycopg2", "postgres")
+
+# Limits of libpq, unless the DSN has them: seconds until a server that does not answer is given up.
 _LIMITS: Final = {
     "connect_timeout": "30",
     "keepalives_idle": "30",
@@ -14,7 +17,7 @@ _LIMITS: Final = {
     "keepalives_count": "3",
     "tcp_user_timeout": "120000",  # milliseconds
 }
-# An error of a connection has no code, only the server's text. These no waiting can heal.
+# An error of a connection has no code, only the server's text. Waiting does not help after these.
 _REFUSALS: Final = (
     "authentication failed",
     "does not exist",
@@ -26,10 +29,10 @@ _REFUSALS: Final = (
 
 @contextmanager
 def transaction(dsn: str) -> Iterator[Any]:
-    """A cursor on a connection of its own, in one transaction.
+    """A cursor on a new connection, in one transaction.
 
     Raises:
-        ConfigurationError: psycopg2 is not installed, or the dsn is none.
+        ConfigurationError: psycopg2 is not installed, or the DSN cannot be parsed.
         LandingError: the server cannot be reached, or refuses a statement.
     """
     with closing(connect(dsn)) as connection, statements(connection) as cursor:
@@ -38,7 +41,7 @@ def transaction(dsn: str) -> Iterator[Any]:
 
 @contextmanager
 def statements(connection: Any) -> Iterator[Any]:
-    """A cursor, in one transaction, whose errors are those of this package.
+    """A cursor, in one transaction, with errors of psycopg2 as errors of this package.
 
     Raises:
         LandingError: the server refuses a statement, or is gone.
@@ -57,21 +60,21 @@ def statements(connection: Any) -> Iterator[Any]:
 
 
 def connect(dsn: str) -> Any:
-    """A connection of psycopg2, with limits of time where the dsn has none.
+    """A connection of psycopg2, with limits of time unless the DSN has them.
 
     Raises:
-        ConfigurationError: psycopg2 is not installed, or the dsn is none.
+        ConfigurationError: psycopg2 is not installed, or the DSN cannot be parsed.
         LandingError: the server cannot be reached, or refuses.
     """
     try:
         import psycopg2
         from psycopg2.extensions import parse_dsn
     except ImportError:
-        raise ConfigurationError("tables of PostgreSQL need psycopg2: pip install 'pravega-jobs[postgres]'") from None
+        raise PSYCOPG2.missing("tables of PostgreSQL") from None
     try:
         given = parse_dsn(dsn)
     except psycopg2.ProgrammingError:  # its text has the dsn, maybe with a password
-        raise ConfigurationError("this is no dsn of PostgreSQL: postgresql://user@host/database") from None
+        raise ConfigurationError("the DSN cannot be parsed: use postgresql://user@host/database") from None
     try:
         return psycopg2.connect(**{**_LIMITS, **given})
     except psycopg2.OperationalError as error:
@@ -84,7 +87,7 @@ def split_name(table: str) -> tuple[str | None, str]:
     """The schema, if the name has one, and the name.
 
     Raises:
-        ConfigurationError: it has an empty part, or more than two.
+        ConfigurationError: the name has an empty part, or more than two parts.
     """
     parts = table.split(".")
     match parts:
@@ -99,7 +102,7 @@ def quoted(name: str) -> str:
     """A name as SQL has it.
 
     Raises:
-        LandingError: it has a percent sign, which psycopg2 takes for a parameter.
+        LandingError: the name has a percent sign, which psycopg2 takes for a parameter.
     """
     if "%" in name:
         raise LandingError(f"{name!r} has a percent sign, which a name in PostgreSQL cannot have here: rename it")
@@ -107,7 +110,7 @@ def quoted(name: str) -> str:
 
 
 def drop_quietly(connection: Any, table: str) -> None:
-    """Drop a table, if the connection still works; what is in a transaction now is not done."""
+    """Drop a table, if the connection still works; a transaction that is open is rolled back."""
     import psycopg2
 
     try:
@@ -119,7 +122,7 @@ def drop_quietly(connection: Any, table: str) -> None:
 
 
 def drop_if_unused(cursor: Any, table: str) -> None:
-    """Drop a table, unless somebody writes to it: tasks may outlive their driver for a while."""
+    """Drop a table, unless a task writes to it: tasks may outlive their driver for a while."""
     import psycopg2
 
     cursor.execute("savepoint before_drop")

@@ -1,8 +1,8 @@
-"""What a table holds of a consumer's intervals, and what is done with rows that come: the rules, without I/O.
+"""Rules of a landing, without I/O: the holdings of a table, and the action for rows that arrive.
 
 A table holds an interval once: the rows of one range, of one generation. The same range again adds nothing. A newer
-generation replaces the rows of its own interval. Everything else is refused: which of two ranges is the right one, no
-table can know.
+generation replaces the rows of its own interval. All other landings are refused: a table cannot know which of two
+ranges is the right one.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MERGED: Final = "pravega.merge"
 
 
 class Action(StrEnum):
-    """What a landing does to a table."""
+    """The effect of a landing on a table."""
 
     APPEND = "append"
     REPLACE = "replace"
@@ -37,7 +37,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The rows of one interval, on their way into a table: the interval, its range, and which generation they are.
+    """The rows of one interval, on their way into a table: the interval, its range, and its generation.
 
     Raises:
         ConfigurationError: the generation is not 1 or more, or the range is of another stream, or has an open end.
@@ -60,7 +60,7 @@ class Landing:
 
 
 class Holding(BaseModel):
-    """An interval that a table holds: its range as two texts of cuts, its generation, how many rows, since when."""
+    """A table's stored record that it has an interval: the range as two texts of cuts, generation, rows, and time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -76,7 +76,7 @@ class Holding(BaseModel):
 
     @classmethod
     def of(cls, landing: Landing, rows: int) -> Self:
-        """What a table holds once a landing is done."""
+        """The holding of a landing that is done now."""
         return cls(
             consumer=landing.interval.consumer,
             stream=landing.interval.stream,
@@ -93,12 +93,12 @@ class Holding(BaseModel):
         """Read what `to_json` wrote.
 
         Raises:
-            LedgerError: it is damaged, or of another release.
+            LedgerError: the value is damaged, or of another release.
         """
         return read_value(cls, value, VERSION, "a holding of a table")
 
     def to_json(self) -> bytes:
-        """One JSON object, with a checksum."""
+        """The holding as one JSON object, with a checksum."""
         return with_checksum(self.model_dump_json())
 
     @property
@@ -114,14 +114,14 @@ class Holding(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """What a landing did, and what the table holds of the interval now."""
+    """The result of a landing: its action, and the table's holding of the interval now."""
 
     action: Action
     holding: Holding
 
 
 def decide(held: Holding | None, landing: Landing) -> Action:
-    """What to do with the rows of a landing, given what the table holds of the consumer's interval of this name.
+    """The action for the rows of a landing, given the table's holding of the consumer's interval of this name.
 
     Raises:
         LandingError: the table holds a newer generation, another range of the same one, or another stream's interval.

@@ -1,31 +1,36 @@
-"""Rows as Parquet files that Spark's executors have written, in a folder of their own that no table shows yet.
+"""Rows as Parquet files that Spark's executors have written, in a new folder that no table shows yet.
 
-The folder must be the same for the driver and all executors. The rows that Spark has written are compared with those of
+The folder must be the same for the driver and all executors. The number of rows that Spark has written is compared with
 the files that the driver finds, so that a folder which is not shared is an error, and not a table with too few rows.
 """
 
 import fcntl
 import os
 import shutil
+import threading
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.known_timestamps import known_timestamps
-from pravega_jobs.landing.rules import Landing
+from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 from pravega_jobs.spark.frames import count_of, counted, with_constants
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
 _BATCH_ROWS: Final = 64 * 1024
+_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
+_timestamp_lock = threading.Lock()
+# By session: how many blocks run, and the setting before the first one.
+_timestamp_users: "dict[SparkSession, tuple[int, str | None]]" = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class StagedFiles:
         return sum(self.row_counts)
 
     def schema(self) -> "pa.Schema":
-        """The columns of the files, without what Spark notes about them."""
+        """The columns of the files, without Spark's metadata."""
         from pyarrow import parquet
 
         return parquet.read_schema(self.files[0]).remove_metadata()
@@ -64,7 +69,7 @@ class StagedFiles:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made if it is missing: others wait. It ends with the process, however it ends.
+    """Hold the lock of a file, which is made if it is missing: others wait. The lock ends with the process.
 
     Raises:
         LandingError: the file system has no locks.
@@ -79,7 +84,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_folder(inside: Path) -> Iterator[Path]:
-    """The name of a new folder, for as long as the block runs; folders of blocks that were killed are removed.
+    """The name of a new folder, for as long as the block runs; folders of killed processes are removed.
 
     The folder itself is not made: Spark does that. Afterwards it is gone, or has been moved.
     """
@@ -96,7 +101,7 @@ def new_folder(inside: Path) -> Iterator[Path]:
 
 
 def _remove_abandoned(inside: Path) -> None:
-    """Remove the folders whose process has ended: nobody holds their locks."""
+    """Remove the folders whose process has ended: their locks are free."""
     for lock in inside.glob(f"{_PREFIX}*{_LOCK}"):
         try:
             with lock.open("ab") as file:
@@ -113,8 +118,8 @@ def write_files(frame: "DataFrame", landing: Landing, folder: Path, own: dict[st
 
     Args:
         frame: the rows.
-        landing: whose they are.
-        folder: where; it must not exist yet.
+        landing: the landing of the rows.
+        folder: the folder of the files; it must not exist yet.
         own: more columns with one text each.
 
     Raises:
@@ -130,3 +135,42 @@ def write_files(frame: "DataFrame", landing: Landing, folder: Path, own: dict[st
             "Its executors and this process must share this folder. The table was not changed"
         )
     return found
+
+
+@contextmanager
+def known_timestamps(spark: "SparkSession") -> Iterator[None]:
+    """Have Spark write times as microseconds, which the libraries of Delta and Iceberg know. Its default is INT96.
+
+    Spark has a setting of the session, and no option of a write. Threads may land in one session at a time: the first
+    of them changes the setting, and the last one restores it.
+    """
+    with _timestamp_lock:
+        count, before = _timestamp_users.get(spark) or (0, spark.conf.get(_TIMESTAMPS))
+        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
+        _timestamp_users[spark] = count + 1, before
+    try:
+        yield
+    finally:
+        with _timestamp_lock:
+            count, before = _timestamp_users.pop(spark)
+            if count > 1:
+                _timestamp_users[spark] = count - 1, before
+            else:
+                spark.conf.set(_TIMESTAMPS, before or "INT96")
+
+
+def count_rows(batches: "Iterable[pa.RecordBatch]") -> dict[tuple[str, str], int]:
+    """Numbers of rows by consumer and interval, counted in batches. One batch is in memory at a time.
+
+    Args:
+        batches: with the columns `_consumer` and `_interval`, maybe among others.
+    """
+    import pyarrow as pa
+
+    counts: Counter[tuple[str, str]] = Counter()
+    consumer, interval = OWN_COLUMNS
+    for batch in batches:
+        table = pa.Table.from_batches([batch]).group_by(list(OWN_COLUMNS)).aggregate([([], "count_all")])
+        for row in table.to_pylist():
+            counts[row[consumer], row[interval]] += row["count_all"]
+    return dict(counts)

@@ -1,81 +1,89 @@
-"""The tables that intervals are landed in: what they have in common, and their names as texts."""
+"""Tables by their texts: the registry of kinds, and tables as users, programs and schedulers name them.
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+Schedulers show the arguments of a job, so a text that may have a password is refused there: a database is named by a
+connection or a resource of the scheduler, which keeps its secrets.
+"""
+
+from collections.abc import Sequence
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing.delta import DeltaFolder
-from pravega_jobs.landing.iceberg import Iceberg
-from pravega_jobs.landing.parquet import ParquetFolder
+from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
 from pravega_jobs.landing.postgres import Postgres
-from pravega_jobs.landing.rules import Holding, Landed, Landing
+from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
+# All kinds of tables. A new kind is a module with its entry, and the entry here.
+KINDS: tuple[TableKind, ...] = (parquet.KIND, delta.KIND, iceberg.KIND, postgres.KIND)
 
 
-class LandingTable(Protocol):
-    """A table that takes the rows of an interval once. What `staged` gives is of the table's own kind."""
-
-    def holdings(self) -> list[Holding]:
-        """What the table holds."""
-        ...
-
-    def held(self, landing: Landing) -> Holding | None:
-        """What the table holds of the interval of a landing."""
-        ...
-
-    def rows(self) -> dict[tuple[str, str], int] | None:
-        """The rows that are there, by consumer and interval, whatever was noted; None: they are of no interval."""
-        ...
-
-    def staged(self, frame: "DataFrame", landing: Landing) -> AbstractContextManager[Any]:
-        """Have Spark write the rows where no reader of the table finds them."""
-        ...
-
-    def commit(self, staged: Any, landing: Landing) -> Landed:
-        """Show the staged rows in the table, unless it has them."""
-        ...
+def kind_of(text: str) -> TableKind | None:
+    """The kind of table that a text names; None: no kind begins its texts so."""
+    word = text.partition(":")[0]
+    return next((kind for kind in KINDS if word in kind.words), None)
 
 
 def table_of(text: str) -> LandingTable:
-    """The table that a text names.
+    """The table that a text names. No server is asked.
 
     Args:
         text: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`, or
             `postgresql://user@host/database#schema.table`.
 
     Raises:
-        ConfigurationError: it is none of these.
+        ConfigurationError: the text has none of these forms.
     """
-    kind, _, rest = text.partition(":")
-    makers: Mapping[str, Callable[[], LandingTable]] = {
-        "parquet": lambda: ParquetFolder(rest),
-        "delta": lambda: DeltaFolder(rest),
-        "iceberg": lambda: _iceberg(rest),
-        "postgresql": lambda: _postgres(text),
-        "postgres": lambda: _postgres(text),
-    }
-    if kind not in makers:
+    kind = kind_of(text)
+    if kind is None:
+        raise ConfigurationError(f"{text!r} is not the name of a table: write {forms_of(KINDS)}")
+    return kind.parse(text)
+
+
+def kind_of_table(table: LandingTable) -> TableKind | None:
+    """The kind of a table; None: its class belongs to no kind."""
+    return next((kind for kind in KINDS if isinstance(table, kind.table_class)), None)
+
+
+def forms_of(kinds: Sequence[TableKind]) -> str:
+    """The forms of the texts of some kinds, as a part of a sentence."""
+    *others, last = (kind.form for kind in kinds)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def shown_table(text: str, dsn: str | None, beside: str) -> LandingTable:
+    """The table that an argument of a scheduler's job names, by itself or in the database of `dsn`.
+
+    Args:
+        text: `parquet:/folder`, `delta:/folder` or `iceberg:catalog/namespace.table`; with a database the table's name,
+            with or without its schema.
+        dsn: the address of the database for libpq, secrets included; an empty text, as long as it is not known.
+        beside: the argument of the job that names the database, for messages.
+
+    Raises:
+        ConfigurationError: the text names no table. The message repeats nothing that may be a password.
+    """
+    word, colon, _ = text.partition(":")
+    if dsn is not None:
+        if colon:
+            raise ConfigurationError(
+                f"table is an address or a table of files, and {beside} is given: both say where the table is. Leave "
+                f"{beside} out, or name the table in that database, such as schema.table"
+            )
+        return Postgres(dsn, text)
+    ways = (
+        f"write {forms_of([kind for kind in KINDS if not kind.has_address])}; for PostgreSQL give {beside}, and the "
+        "table's name such as schema.table"
+    )
+    if not colon:
+        raise ConfigurationError(f"{text!r} does not say what kind of table it is: {ways}")
+    kind = kind_of(text)
+    if kind is None or kind.has_address:
         raise ConfigurationError(
-            f"{text!r} is not the name of a table: write parquet:/folder, delta:/folder, "
-            "iceberg:catalog/namespace.table, or postgresql://user@host/database#schema.table"
+            f"a table that begins with {word!r} is not taken here, since an address may have a password, and the "
+            f"scheduler shows the arguments of a job: {ways}"
         )
-    return makers[kind]()
+    return kind.parse(text)
 
 
-def _iceberg(text: str) -> Iceberg:
-    catalog, slash, identifier = text.partition("/")
-    if not slash or not catalog:
-        raise ConfigurationError("a table of Iceberg is named with its catalog: iceberg:catalog/namespace.table")
-    return Iceberg(identifier, catalog)
-
-
-def _postgres(text: str) -> Postgres:
-    dsn, _, table = text.rpartition("#")
-    if not dsn:
-        raise ConfigurationError("the address of a database needs the table at its end: postgresql://…/database#table")
-    return Postgres(dsn, table)
+def folder_of(text: str) -> str | None:
+    """The folder of a table of files; None for other tables."""
+    kind, (_, _, path) = kind_of(text), text.partition(":")
+    return path if kind is not None and kind.names_folder else None

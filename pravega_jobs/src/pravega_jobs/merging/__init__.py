@@ -1,6 +1,29 @@
 """Merging: changes of database rows into a table, each range once, and no row back in time."""
 
-from pravega_jobs.merging.merge import merge_into
-from pravega_jobs.merging.rules import Counts, Deletes, Evolution, Ghosts, History, Merge, Merged, Settings, Unsent
+from pravega_jobs.merging.merge import merge_changes
+from pravega_jobs.merging.rules import (
+    Counts,
+    Deletes,
+    Evolution,
+    Ghosts,
+    Merge,
+    Merged,
+    MergeRules,
+    RowHistory,
+    TableRules,
+    Unsent,
+)
 
-__all__ = ["Counts", "Deletes", "Evolution", "Ghosts", "History", "Merge", "Merged", "Settings", "Unsent", "merge_into"]
+__all__ = [
+    "Counts",
+    "Deletes",
+    "Evolution",
+    "Ghosts",
+    "Merge",
+    "MergeRules",
+    "Merged",
+    "RowHistory",
+    "TableRules",
+    "Unsent",
+    "merge_changes",
+]

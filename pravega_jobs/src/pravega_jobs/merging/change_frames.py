@@ -1,4 +1,4 @@
-"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or as what a MERGE takes.
+"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or as rows for a MERGE.
 
 Only Spark's own functions are used, so that the work is done in the JVM, and Spark Connect can do it too.
 """
@@ -14,13 +14,13 @@ from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE as _TYPE
 from pravega_jobs.debezium.changes.metadata import SEQUENCE as _SEQUENCE
 from pravega_jobs.debezium.changes.metadata import TYPES
 from pravega_jobs.debezium.changes.metadata import UNCHANGED as _UNCHANGED
-from pravega_jobs.merging.merge import choice
-from pravega_jobs.merging.rules import HISTORY_COLUMNS, TIME_COLUMNS, Ghosts
+from pravega_jobs.merging.rules import HISTORY_COLUMNS, TIME_COLUMNS, Ghosts, choice
 from pravega_jobs.merging.snapshot_frames import newest_snapshot
 from pravega_jobs.spark.options import CORRUPT
 
-# Columns of a read that are not the table's, whose own names may begin with an underscore, too.
+# Columns of a read that are not the table's. Names of the table's columns may also begin with an underscore.
 _ABOUT: Final = frozenset((*TYPES, CORRUPT))
+_IS_GHOST: Final = "_is_ghost"
 _EMPTIED: Final = (
     "the range has a truncate, which no MERGE can follow: empty the target and merge what comes after it, or read with "
     "truncates=drop"
@@ -42,7 +42,7 @@ def current(
         key: the columns that identify a row.
         columns: the names of all columns of `changes`. Only a declarative pipeline needs them, which may not ask Spark
             for them while it is defined.
-        ghosts: what to do with rows that the newest snapshot does not have, and that have not changed since: `keep`
+        ghosts: the treatment of rows that the newest snapshot does not have, and that have not changed since: `keep`
             them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
             `_op`, `_snapshot` and `_ingested_at` too, and runs a job that finds the snapshot.
 
@@ -66,10 +66,10 @@ def current(
 
 
 def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The last change of each key, deletes too: what a `MERGE` takes. A range that has a truncate fails when it runs.
+    """The last change of each key, with deletes, for a `MERGE`. A range that has a truncate fails when it runs.
 
-    A value that the last change does not have (TOAST) is that of an earlier change in the range; `_unchanged` names the
-    columns that no change of the range has, so that the target's value is to be kept.
+    If the last change lacks a value (TOAST), an earlier change in the range gives it; `_unchanged` names the columns
+    whose value is in no change of the range, so that the target's value stays.
 
     Args:
         changes: of one table, read with `changes=upsert` and the columns `_change_type`, `_sequence` and, for
@@ -87,12 +87,12 @@ def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
 
 
 def all_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """All changes, deletes too, those of a key together and by position: what a table with a history takes.
+    """All changes with deletes, sorted by key and position, for a table with a history.
 
     A range that has a truncate fails when it runs.
 
     Args:
-        changes: as for `last_changes`, with the column `_source_ts`, too.
+        changes: as for `last_changes`, also with the column `_source_ts`.
         key: the columns that identify a row.
 
     Returns:
@@ -115,8 +115,31 @@ def all_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     return together.sortWithinPartitions(*keys, sf.col(_SEQUENCE), sf.col(_TYPE), *times)
 
 
+def ghosts(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+    """The rows of the table of some changes that its newest snapshot says are not in the database: ghosts.
+
+    The database deleted them, and a snapshot that was begun again has no `delete` of them.
+
+    `current` leaves them out with `ghosts="remove"`. It runs a job that finds the newest snapshot.
+
+    Args:
+        changes: of one table, as for `current`, with the columns `_op`, `_snapshot`, `_ingested_at` and `_sequence`; up
+            to a cut that was taken after Debezium had written the snapshot.
+        key: the columns that identify a row.
+
+    Returns:
+        The columns of `current`.
+
+    Raises:
+        ConfigurationError: a column is missing, there is no snapshot, the end of the newest one is not among the
+            changes, or its events have no position in the database's log. It is not known then which rows are left.
+    """
+    snapshot = newest_snapshot(changes, changes.columns)
+    return current(changes.withColumn(_IS_GHOST, snapshot.outdates()), key).where(sf.col(_IS_GHOST)).drop(_IS_GHOST)
+
+
 def _not_emptied(changes: DataFrame) -> DataFrame:
-    """The changes, which fail when they are run if a truncate is among them."""
+    """The changes; Spark fails when it runs them if a truncate is among them."""
     kind = sf.when(sf.col(_TYPE) == "truncate", sf.raise_error(sf.lit(_EMPTIED))).otherwise(sf.col(_TYPE))
     return changes.withColumn(_TYPE, kind)
 
@@ -145,7 +168,7 @@ def _last(changes: DataFrame, key: Sequence[str], columns: Sequence[str]) -> Dat
 
 
 def _value(name: str, knows: bool) -> Column:
-    """The last value of a column. The whole row is ordered by `_sequence`; nulls that were sent are values too."""
+    """The last value of a column. The whole row is ordered by `_sequence`; a null that was sent is a value."""
     value = sf.struct(_named(name).alias("value"))
     if knows and name not in _ABOUT:
         value = sf.when(~sf.array_contains(_UNCHANGED, name), value)
@@ -154,7 +177,7 @@ def _value(name: str, knows: bool) -> Column:
 
 
 def _never_sent(name: str) -> Column:
-    """The name of a column of which no change has a value, else null."""
+    """The name of a column whose value is in no change; null for other columns."""
     return sf.when(sf.bool_and(sf.array_contains(_UNCHANGED, name)), sf.lit(name))
 
 

@@ -1,4 +1,4 @@
-"""The columns of a merged table, compared with those of changes, and which are to be added."""
+"""Columns of a merged table, compared with the columns of changes, and columns to add."""
 
 from typing import Final
 
@@ -24,28 +24,28 @@ _MARK_TYPES: Final = {pa.bool_(): "boolean"}  # as SQL writes them
 
 
 def columns_for(changes: pa.Schema, merge: Merge) -> pa.Schema:
-    """The columns of a new table: those of the source, and those of the merge.
+    """The columns of a new table: the source's, and the columns that a merge adds.
 
     Args:
         changes: the columns that Spark has staged.
-        merge: what is merged.
+        merge: the merge.
     """
     own = [_plain(column) for column in changes if column.name not in TYPES and column.name != CORRUPT]
     return pa.schema([*own, *marks_for(merge)])
 
 
 def marks_for(merge: Merge) -> list[pa.Field]:
-    """The columns that a merge adds to those of the source.
+    """The columns that a merge adds to the source's.
 
-    The position of the last change; with soft deletes, the mark of deletes; with a history, when a version was the row.
+    The position of the last change; with soft deletes, the mark of deletes; with a history, the times of a version.
 
     Args:
-        merge: what is merged.
+        merge: the merge.
     """
     marks = [pa.field(SEQUENCE_COLUMN, pa.binary())]
-    if merge.keeps_deleted:
+    if merge.rules.keeps_deleted:
         marks.append(pa.field(DELETED_COLUMN, pa.bool_()))
-    if merge.keeps_history:
+    if merge.rules.keeps_history:
         times = [pa.field(name, INSTANT) for name in (FROM_COLUMN, TO_COLUMN)]
         marks += [*times, pa.field(CURRENT_COLUMN, pa.bool_()), pa.field(END_COLUMN, pa.binary())]
     return marks
@@ -57,11 +57,11 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
     Args:
         table: the columns that it has.
         changes: the columns that Spark has staged.
-        merge: what is merged.
+        merge: the merge.
 
     Raises:
-        LandingError: the table has other types, lacks columns, or is one of rows that were landed, or of versions that
-            the merge does not keep.
+        LandingError: the table has other types or lacks columns, rows are landed in it, or it keeps versions that the
+            merge does not keep.
     """
     wanted, end = columns_for(changes, merge), "Nothing was changed"
     landed = [name for name in OWN_COLUMNS if name in table.names]
@@ -69,7 +69,7 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
         raise LandingError(
             f"{merge}: the table has {', '.join(landed)}: rows are landed in it. Use another table. {end}"
         )
-    if END_COLUMN in table.names and not merge.keeps_history:
+    if END_COLUMN in table.names and not merge.rules.keeps_history:
         raise LandingError(
             f"{merge}: the table has {END_COLUMN}: it keeps every version of a row. Merge with history='scd2', or into "
             f"another table. {end}"
@@ -78,10 +78,10 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
     if marks:
         texts = ", ".join(f"{each.name} {_MARK_TYPES.get(each.type, type_text(each.type))}" for each in marks)
         raise LandingError(
-            f"{merge}: the table lacks {texts}: add it. Rows in which {SEQUENCE_COLUMN} is null count as older than "
+            f"{merge}: the table lacks {texts}: add it. Mask in which {SEQUENCE_COLUMN} is null count as older than "
             f"any change. {end}"
         )
-    lacking = [name for name in merge.settings.key if name not in table.names]
+    lacking = [name for name in merge.rules.key if name not in table.names]
     if lacking:
         raise LandingError(f"{merge}: the table lacks {', '.join(lacking)}, of its key. {end}")
     both = [name for name in wanted.names if name in table.names]
@@ -90,20 +90,20 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
     if differ:
         raise LandingError(f"{merge}: types differ: {'; '.join(differ)}. Cast those of the changes. {end}")
     added = [wanted.field(name) for name in wanted.names if name not in table.names]
-    if added and merge.evolution is Evolution.FAIL:
+    if added and merge.rules.new_columns is Evolution.FAIL:
         texts = ", ".join(f"{each.name} {type_text(each.type)}" for each in added)
         raise LandingError(
             f"{merge}: the table lacks {texts}: new_columns='add' adds it, with null in older rows; 'ignore' leaves it "
             f"out. {end}"
         )
-    return added if merge.evolution is Evolution.ADD else []
+    return added if merge.rules.new_columns is Evolution.ADD else []
 
 
 def file_schema(columns: pa.Schema) -> pa.Schema:
-    """Columns as files have them: without notes of a table's format, and with values of usual size.
+    """Columns as files have them: without metadata of a table's format, and with values of usual size.
 
     Args:
-        columns: of a table, as the library of its format names them.
+        columns: the columns of a table, as the library of its format names them.
     """
     return pa.schema([pa.field(each.name, _file_type(each.type), each.nullable) for each in columns])
 
@@ -132,7 +132,7 @@ def type_text(type_: pa.DataType) -> str:
     """A type as text, however large its values may be, and whatever the fields in lists are called.
 
     Args:
-        type_: of a column.
+        type_: the type of a column.
     """
     if pa.types.is_timestamp(type_):
         return "timestamp" if type_.tz is not None else "timestamp_ntz"

@@ -1,4 +1,4 @@
-"""What differs between the columns of a merged table and those of the newest change of the database's table."""
+"""Differences between the columns of a merged table and of the newest change of the database's table."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pravega_jobs.merging.rules import END_COLUMN, HISTORY_COLUMNS
 
 
 class Drift(StrEnum):
-    """How a column differs."""
+    """The way in which a column differs."""
 
     NEW = "new in the changes"
     GONE = "gone from the changes"
@@ -32,11 +32,11 @@ class ColumnDrift:
 
 
 def drift_of(table: pa.Schema, change: NewestChange, ignored: Collection[str]) -> list[ColumnDrift]:
-    """The columns that differ; those of the change come first.
+    """The columns that differ; the change's come first.
 
     Args:
         table: the columns of the table, as its files have them.
-        change: one that has a row. Types are compared only if it carries its schema.
+        change: a change that has a row. Types are compared only if it carries its schema.
         ignored: columns that may differ, beside those about changes.
 
     Raises:

@@ -11,7 +11,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.read.events import read_segment
 from pravega_jobs.debezium.changes.connect import Meaning, row_of
 
-# How much is read of the end of each segment, in pieces of this size, until an event is found.
+# The end of each segment is read in pieces of this size, until an event is found.
 _PIECE_BYTES: Final = 1024 * 1024
 _MOST_PIECES: Final = 4
 
@@ -20,7 +20,7 @@ _MOST_PIECES: Final = 4
 class NewestChange:
     """A change event.
 
-    `schema` is that of Connect, if the event carries one, and `columns` are those of the table by it.
+    `schema`: the schema of Connect, if the event carries one. `columns`: the columns of the table by this schema.
     """
 
     payload: dict[str, Any]
@@ -29,12 +29,12 @@ class NewestChange:
 
     @property
     def has_row(self) -> bool:
-        """Whether it has the row after the change."""
+        """True if the event has the row after the change."""
         return isinstance(self.payload.get("after"), dict)
 
     @property
     def time(self) -> tuple[int, int]:
-        """When the change was made, and when Debezium saw it."""
+        """The times of the change and of Debezium's read, in milliseconds since 1970."""
         return int(self.payload["source"].get("ts_ms") or 0), int(self.payload.get("ts_ms") or 0)
 
 
@@ -44,10 +44,10 @@ def newest_change(
     """The newest change event of a table; None: none is in the last 4 MiB of a segment.
 
     Args:
-        client: of the cluster.
-        ranges: between resolved cuts, one for each stream.
-        table: whose events are wanted, as option `table` names it, if several tables are in the streams.
-        wanted: whether an event will do.
+        client: a client of the cluster.
+        ranges: ranges between resolved cuts, one for each stream.
+        table: the table of the event, as option `table` names it, if the streams have several tables.
+        wanted: True for an event that will do.
 
     Raises:
         PravegaError: the cluster cannot be reached, or refuses.
@@ -65,9 +65,9 @@ def newest_schema(client: PravegaClient, ranges: Sequence[StreamCutRange], table
     """The schema of the newest change event of a table that carries one, as JSON.
 
     Args:
-        client: of the cluster.
-        ranges: between resolved cuts, one for each stream.
-        table: whose events are wanted, as option `table` names it, if several tables are in the streams.
+        client: a client of the cluster.
+        ranges: ranges between resolved cuts, one for each stream.
+        table: the table of the event, as option `table` names it, if the streams have several tables.
 
     Raises:
         ConfigurationError: no event with a schema is near the end of any segment.

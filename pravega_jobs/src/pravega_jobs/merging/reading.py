@@ -1,14 +1,15 @@
-"""How changes are read so that they can be merged: the same for every scheduler. Nothing is asked here."""
+"""Reads of changes for a merge: options and columns, the same for every scheduler. No server is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing.targets import LandingTable, table_of
-from pravega_jobs.merging.rules import GHOST_COLUMNS, TIME_COLUMNS, Ghosts, History
+from pravega_jobs.landing.table_kind import LandingTable
+from pravega_jobs.landing.targets import forms_of, kind_of
+from pravega_jobs.merging.rules import GHOST_COLUMNS, TIME_COLUMNS, MergeRules
+from pravega_jobs.merging.state import merged_kinds
 
-_KINDS: Final = ("delta", "iceberg")
-# What a merge needs to know of a change, and the types of these columns.
+# The columns about a change that a merge needs, and their types.
 _ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
 _TELLING: Final = "_change_type"
 _METADATA: Final = "metadata_columns"
@@ -23,71 +24,50 @@ def merged_table(text: str) -> LandingTable:
         text: `delta:/folder` or `iceberg:catalog/namespace.table`.
 
     Raises:
-        ConfigurationError: it names no such table. The message repeats nothing that may be a password.
+        ConfigurationError: the text names no such table. The message repeats nothing that may be a password.
     """
-    kind = text.partition(":")[0]
-    if kind not in _KINDS:
+    kind = kind_of(text)
+    if kind is None or kind.merges is None:
+        kinds = merged_kinds()
         raise ConfigurationError(
-            "changes are merged into tables of Delta and Iceberg: write delta:/folder or "
-            f"iceberg:catalog/namespace.table, not a table that begins with {kind!r}"
+            f"changes are merged into tables of {' and '.join(each.title for each in kinds)}: write {forms_of(kinds)}, "
+            f"not a table that begins with {text.partition(':')[0]!r}"
         )
-    return table_of(text)
+    return kind.parse(text)
 
 
-def key_columns(given: Sequence[str] | str) -> list[str]:
-    """The columns that identify a row; one may be given as a text.
-
-    Raises:
-        ConfigurationError: there is none, or one has no name.
-    """
-    key = [given] if isinstance(given, str) else list(given)
-    if not key or not all(key):
-        raise ConfigurationError(f"key must name the columns that identify a row, not {given!r}")
-    return key
-
-
-def change_columns(columns: str | None, ghosts: str = Ghosts.KEEP, history: str = History.NONE) -> str | None:
+def change_columns(columns: str | None, rules: MergeRules) -> str | None:
     """The columns of a read, as SQL writes them, with those about the change; None: the source finds them.
 
     Args:
         columns: of the source's table. If they name `_change_type`, they are taken as they are.
-        ghosts: what the merge does with ghosts; to remove them, it needs more columns.
-        history: what the merge keeps of a row that changes; to keep it, it needs more columns.
+        rules: the rules of the merge: to remove ghosts or to keep a history, it needs more columns.
     """
     if not columns or _TELLING in columns:
         return columns or None
-    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(ghosts, history).items())])
+    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(rules).items())])
 
 
-def change_options(
-    key: Sequence[str],
-    columns: str | None,
-    given: Mapping[str, str],
-    ghosts: str = Ghosts.KEEP,
-    history: str = History.NONE,
-) -> dict[str, str]:
+def change_options(columns: str | None, given: Mapping[str, str], rules: MergeRules) -> dict[str, str]:
     """The options of a read of changes, which win over those that are given.
 
     Args:
-        key: the columns that identify a row.
         columns: of the source's table; None or empty, if the source finds them.
         given: other options of the read; `decode` may be one of Debezium's formats.
-        ghosts: what the merge does with ghosts; to remove them, it needs more columns.
-        history: what the merge keeps of a row that changes; to keep it, it needs more columns.
+        rules: the rules of the merge: to remove ghosts or to keep a history, it needs more columns.
 
     Raises:
-        ConfigurationError: the events are to be read as something else than change events.
+        ConfigurationError: `decode` is not one of Debezium's formats.
     """
     small = {name.lower(): value for name, value in given.items()}
     form = small.get(_DECODE, _FORMATS[0])
     if form not in _FORMATS:
         raise ConfigurationError(f"changes are read with decode={', '.join(_FORMATS)}, not with decode={form}")
-    found = {_DECODE: form, "changes": "upsert", "key": ",".join(key)}
+    found = {_DECODE: form, "changes": "upsert", "key": ",".join(rules.key)}
     if not columns and _METADATA not in small:
-        found[_METADATA] = ",".join(_about(ghosts, history))
+        found[_METADATA] = ",".join(_about(rules))
     return found
 
 
-def _about(ghosts: str, history: str) -> dict[str, str]:
-    more = (GHOST_COLUMNS if ghosts == Ghosts.REMOVE else {}) | (TIME_COLUMNS if history == History.SCD2 else {})
-    return _ABOUT | more
+def _about(rules: MergeRules) -> dict[str, str]:
+    return _ABOUT | (GHOST_COLUMNS if rules.removes_ghosts else {}) | (TIME_COLUMNS if rules.keeps_history else {})

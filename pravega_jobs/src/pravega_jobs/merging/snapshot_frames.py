@@ -1,4 +1,4 @@
-"""Snapshots among changes: which is the newest, and which changes are from before it.
+"""Snapshots among changes: the newest one, and the changes from before it.
 
 All events of a snapshot of a table have one position in the database's log. A change is from before a snapshot if its
 position is, and if Debezium has read it before the snapshot. The second is not the same: PostgreSQL gives changes of a
@@ -16,11 +16,11 @@ from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.metadata import SEQUENCE
 from pravega_jobs.merging.rules import GHOST_COLUMNS
 
-# What `source.snapshot` says of the last event of a table. A table of one row that comes first has `first` only.
+# The values of `source.snapshot` in the last event of a table. A table of one row that comes first has `first` only.
 _ENDS: Final = ("last", "last_in_data_collection")
 # Snapshots of parts of a table, between its other changes.
 _INCREMENTAL: Final = "incremental"
-# Where the event is in Pravega, which stands for a position that the connector does not write.
+# The length of an event's offset in Pravega, which stands for a position that the connector does not write.
 _BYTES_OF_OFFSETS: Final = 16
 _UNKNOWN: Final = "so it is not known which rows are left behind"
 
@@ -30,29 +30,30 @@ class Snapshot:
     """A snapshot that has ended.
 
     Args:
-        position: in the database's log (`_sequence`).
-        begun: when Debezium made its first event, in microseconds since 1970.
+        position: its position in the database's log (`_sequence`).
+        begun: the time at which Debezium made its first event, in microseconds since 1970.
     """
 
     position: bytes
     begun: int
 
     def outdates(self) -> Column:
-        """Whether a change is from before the snapshot; not, if it is not known when it was made."""
+        """True for a change from before the snapshot; False, if the time of the change is not known."""
         older = sf.col(SEQUENCE) < sf.lit(self.position)
         return sf.coalesce(older & (_taken() < sf.lit(self.begun)), sf.lit(False))
 
     def applied(self, changes: DataFrame) -> DataFrame:
-        """The changes without those from before the snapshot: what is of them is in it, or gone.
+        """The changes that are not from before the snapshot: rows of older changes are in the snapshot, or gone.
 
-        What came after it with an older position gets the snapshot's, followed by its own, so that it sorts after it.
+        A change that came after the snapshot with an older position gets the snapshot's position, followed by its own,
+        so that it sorts after the snapshot.
         """
         at = sf.col(SEQUENCE)
         later = sf.when(at < sf.lit(self.position), sf.concat(sf.lit(self.position), at)).otherwise(at)
         return changes.where(~self.outdates()).withColumn(SEQUENCE, later)
 
     def plain(self, changes: DataFrame) -> DataFrame:
-        """Reduced changes whose positions are of one length again: the snapshot's instead of two that were joined."""
+        """Reduced changes with positions of one length: the snapshot's position instead of two that were joined."""
         at, own = sf.col(SEQUENCE), sf.lit(self.position)
         begins = sf.substring(at, 1, len(self.position)) == own
         return changes.withColumn(SEQUENCE, sf.when(begins, own).otherwise(at))
@@ -62,7 +63,7 @@ def newest_snapshot(changes: DataFrame, columns: Sequence[str]) -> Snapshot:
     """The newest snapshot among changes. It runs a job.
 
     Args:
-        changes: of one table.
+        changes: the changes of one table.
         columns: the names of their columns.
 
     Raises:
@@ -93,7 +94,7 @@ def newest_whole_snapshot(changes: DataFrame) -> Snapshot | None:
 
 
 def _newest(changes: DataFrame, columns: Sequence[str], *order: Column) -> tuple[Snapshot, bool] | None:
-    """The first snapshot by an order, and whether it has ended."""
+    """The first snapshot by an order, and True if it has ended."""
     lacking = [name for name in (*GHOST_COLUMNS, SEQUENCE) if name not in columns]
     if lacking:
         raise ConfigurationError(
@@ -117,5 +118,5 @@ def _newest(changes: DataFrame, columns: Sequence[str], *order: Column) -> tuple
 
 
 def _taken() -> Column:
-    """When Debezium has read a change, in microseconds since 1970."""
+    """The time at which Debezium has read a change, in microseconds since 1970."""
     return sf.unix_micros(sf.col("_ingested_at").cast("timestamp"))

@@ -1,72 +1,39 @@
-"""What a merged table is now: its columns, and how many rows it has, by what the table's own format notes."""
+"""Merged tables as they are now: their targets of merges, and their columns and rows by what their formats note."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from pravega_jobs.landing.delta import DeltaFolder
-from pravega_jobs.landing.iceberg import Iceberg
-from pravega_jobs.landing.targets import LandingTable
-from pravega_jobs.merging.rules import DELETED_COLUMN, END_COLUMN
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_RECORDS: Final = "total-records"
-_DELETES: Final = "total-position-deletes", "total-equality-deletes"
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing import targets as tables
+from pravega_jobs.landing.table_kind import LandingTable, TableKind
+from pravega_jobs.merging.target import MergeTarget, TableState
 
 
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """The columns of a table (Arrow's types), and its rows; None: they are not known without reading it."""
+def merged_kinds() -> list[TableKind]:
+    """The kinds of tables that changes can be merged into."""
+    return [kind for kind in tables.KINDS if kind.merges is not None]
 
-    columns: "pa.Schema"
-    rows: int | None
+
+def merge_target(table: LandingTable) -> MergeTarget:
+    """A table as the target of merges.
+
+    Raises:
+        ConfigurationError: changes cannot be merged into tables of this kind.
+    """
+    kind = tables.kind_of_table(table)
+    if kind is not None and kind.merges is not None:
+        return kind.merges(table)
+    advice = f". {kind.merge_advice}" if kind is not None and kind.merge_advice else ""
+    raise ConfigurationError(
+        f"changes cannot be merged into a {type(table).__name__}: use {tables.forms_of(merged_kinds())}{advice}"
+    )
 
 
 def state_of(table: LandingTable) -> TableState | None:
-    """What a table of Delta or Iceberg is now; None: there is none. No file of rows is read.
+    """The state of a table now; None: the table does not exist, or its kind takes no merges. No file of rows is read.
 
-    The rows are not known if those that are no more stay in the table (`_deleted`, or closed versions of a history), or
-    if the format does not note their number.
+    The number of rows is not known if the table keeps rows that the database does not have (`_deleted`, or closed
+    versions of a history), or if the format does not store a number.
 
     Raises:
         PravegaError: the table cannot be asked.
     """
-    if isinstance(table, DeltaFolder):
-        return _delta(table)
-    return _iceberg(table) if isinstance(table, Iceberg) else None
-
-
-def _delta(folder: DeltaFolder) -> TableState | None:
-    import pyarrow as pa
-
-    from pravega_jobs.merging.columns import file_schema
-
-    table = folder.notes.table()
-    if table is None:
-        return None
-    columns = file_schema(pa.schema(table.schema().to_arrow()))
-    files = pa.table(table.get_add_actions(flatten=True))
-    counts = files["num_records"].to_pylist() if "num_records" in files.column_names else [None]
-    known = None not in counts and _keeps_none(columns)
-    return TableState(columns, sum(counts) if known else None)
-
-
-def _iceberg(named: Iceberg) -> TableState | None:
-    from pravega_jobs.merging.columns import file_schema
-
-    table = named.table()
-    if table is None:
-        return None
-    columns = file_schema(table.schema().as_arrow())
-    snapshot = table.current_snapshot()
-    summary = None if snapshot is None else snapshot.summary
-    count = None if summary is None else summary[_RECORDS]
-    others = any(summary is not None and int(summary[name] or 0) for name in _DELETES)
-    known = count is not None and not others and _keeps_none(columns)
-    return TableState(columns, int(count) if known and count is not None else None)
-
-
-def _keeps_none(columns: "pa.Schema") -> bool:
-    """Whether the table has no rows but those that the database has."""
-    return DELETED_COLUMN not in columns.names and END_COLUMN not in columns.names
+    kind = tables.kind_of_table(table)
+    return None if kind is None or kind.merges is None else kind.merges(table).state()

@@ -1,7 +1,7 @@
-"""Work that a job hands over to a process elsewhere: ranges to read, a write to make, and how to reach the cluster.
+"""Orders of work for a process elsewhere: ranges to read, a write to make, and the connection to the cluster.
 
-It is handed over as JSON, which schedulers log and keep, so that no secret is in it: passwords and tokens are in the
-environment of the process. How the JSON gets to the process, and how it reports, is the business of the scheduler.
+An order is JSON without secrets, since schedulers log and keep it: passwords and tokens are in the environment of the
+process. The scheduler carries the JSON to the process, and receives its report.
 """
 
 import os
@@ -25,55 +25,55 @@ Times = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class HandedPiece:
-    """A range that is read as one: its cuts, its bytes with event headers, and which event times are wanted."""
+class RangeOrder:
+    """An order to read one range: its cuts, its bytes with event headers, and the event times to take; None: all."""
 
     cuts: StreamCutRange
     size: int
     times: Times | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The range as JSON."""
+        """The order as JSON."""
         times = None if self.times is None else [time.isoformat() for time in self.times]
         return {**self.cuts.to_json(), "bytes": self.size, "times": times}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """The range that was handed over."""
+        """The order that was handed over."""
         times = given["times"] and tuple(datetime.fromisoformat(time) for time in given["times"])
         cuts = StreamCutRange.from_json({name: given[name] for name in ("start", "end")})
         return cls(cuts, given["bytes"], times)
 
 
 @dataclass(frozen=True, slots=True)
-class HandedInput:
-    """The ranges of a stream that the process reads, with more options of Spark's data source."""
+class InputOrder:
+    """An order to read ranges of a stream, with more options of Spark's data source."""
 
     stream: StreamName
-    pieces: tuple[HandedPiece, ...]
+    pieces: tuple[RangeOrder, ...]
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The ranges as JSON; of an option that is a secret, the name only."""
+        """The order as JSON; of an option that is a secret, the name only."""
         plain, secrets = _divided(self.options)
         pieces = [piece.to_json() for piece in self.pieces]
         return {"stream": str(self.stream), "ranges": pieces, "options": plain, "secret_options": sorted(secrets)}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """The ranges that were handed over.
+        """The order that was handed over.
 
         Raises:
             ConfigurationError: the environment lacks an option that is a secret.
         """
-        return cls(StreamName.parse(given["stream"]), tuple(map(HandedPiece.from_json, given["ranges"])), _whole(given))
+        return cls(StreamName.parse(given["stream"]), tuple(map(RangeOrder.from_json, given["ranges"])), _whole(given))
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOutput:
-    """A write that the process makes once: the stream, and the id and the generation of the write.
+class WriteOrder:
+    """An order to make a write once: the stream, and the id and the generation of the write.
 
-    `retried` says whether it is a further try of the same run, which may find the write done by the earlier one.
+    `retried`: True if this is a further try of the same run, whose earlier try may have done the write.
     """
 
     stream: StreamName
@@ -83,7 +83,7 @@ class HandedOutput:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The write as JSON; of an option that is a secret, the name only."""
+        """The order as JSON; of an option that is a secret, the name only."""
         plain, secrets = _divided(self.options)
         return {
             "stream": str(self.stream),
@@ -96,7 +96,7 @@ class HandedOutput:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """The write that was handed over.
+        """The order that was handed over.
 
         Raises:
             ConfigurationError: the environment lacks an option that is a secret.
@@ -106,15 +106,18 @@ class HandedOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
-    """All that a process does for a job; `connection` has the fields of `PravegaConfig` that are not secrets."""
+class WorkOrder:
+    """The whole order of a job: inputs by name, and an output.
+
+    `connection` has the fields of `PravegaConfig` that are not secrets.
+    """
 
     connection: Mapping[str, Any]
-    inputs: Mapping[str, HandedInput] = field(default_factory=dict)
-    output: HandedOutput | None = None
+    inputs: Mapping[str, InputOrder] = field(default_factory=dict)
+    output: WriteOrder | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The work as JSON, without secrets."""
+        """The order as JSON, without secrets."""
         return {
             "layout": LAYOUT,
             "connection": dict(self.connection),
@@ -124,7 +127,7 @@ class Handover:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """The work that was handed over.
+        """The order that was handed over.
 
         Raises:
             ConfigurationError: another release has handed it over, or the environment lacks a secret.
@@ -134,18 +137,18 @@ class Handover:
                 f"the work was handed over in layout {given.get('layout')!r}, and not in {LAYOUT}: install the same "
                 "release of aiopravega here and where the scheduler is"
             )
-        inputs = {name: HandedInput.from_json(each) for name, each in given["inputs"].items()}
-        output = given["output"] and HandedOutput.from_json(given["output"])
+        inputs = {name: InputOrder.from_json(each) for name, each in given["inputs"].items()}
+        output = given["output"] and WriteOrder.from_json(given["output"])
         return cls(given["connection"], inputs, output)
 
     def config(self, **changes: Any) -> PravegaConfig:
-        """How the process reaches the cluster; secrets come from its environment.
+        """The connection of the process to the cluster; secrets come from the environment.
 
         Args:
-            changes: fields that differ where the process runs, such as `ca_file`.
+            changes: fields that have other values in the process, such as `ca_file`.
 
         Raises:
-            ConfigurationError: it cannot work, such as a user name without `PRAVEGA_PASSWORD` in the environment.
+            ConfigurationError: the connection cannot work: a user name without `PRAVEGA_PASSWORD`, for example.
         """
         try:
             return PravegaConfig(**{**self.connection, **changes})
@@ -163,7 +166,7 @@ def connection_without_secrets(config: PravegaConfig) -> dict[str, Any]:
 
 
 def secrets_environment(config: PravegaConfig, *options: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the process's environment that have the secrets of a connection and of options: never log it."""
+    """The variables of the process's environment with the secrets of a connection and options: never log them."""
     found = {name: getattr(config, name) for name in type(config).model_fields}
     secrets = {
         f"{ENVIRONMENT_PREFIX}{name.upper()}": value.get_secret_value()
@@ -182,7 +185,7 @@ def _divided(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]
 
 
 def _whole(given: Mapping[str, Any]) -> dict[str, str]:
-    """The options that were handed over, with those that are in the environment."""
+    """The options of an order, with the secrets from the environment."""
     missing = [_variable(name) for name in given["secret_options"] if _variable(name) not in os.environ]
     if missing:
         raise ConfigurationError(

@@ -1,9 +1,9 @@
-"""Work for a program that was submitted to a cluster: how it arrives, and how the program reports what it has done.
+"""Orders and reports of programs that are submitted to a cluster.
 
-The work is JSON in one variable of the program's environment, without secrets. The report is an entry in a key-value
-table of Pravega, so that it arrives from wherever the program runs, and is there for a job that was started again. Each
-submission puts its own name into the entry before the program starts. A program reports only while its name is there:
-one that was given up, and runs on, changes nothing.
+The order is JSON in one variable of the program's environment, without secrets. The report is an entry in a key-value
+table of Pravega, so that it arrives from any host, and a job that was started again finds it. Each submission puts its
+own name into the entry before the program starts. A program reports only while its name is there: an abandoned program
+that still runs changes nothing.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from aiopravega.errors import ConfigurationError, LedgerError, TableConflictErro
 from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.ledger.stored_json import object_in, with_checksum, without_checksum
 from aiopravega.tables import TableEntry
-from pravega_jobs.remote.orders import Handover
+from pravega_jobs.remote.orders import WorkOrder
 
 WORK_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SUBMITTED_WORK"
 TABLE: Final = "job-reports"
@@ -30,7 +30,7 @@ _REPORT: Final = "report"
 
 @dataclass(frozen=True, slots=True)
 class ReportAddress:
-    """Where the report of a job is: the table `scope/job-reports`, the name of the job, and of its submission."""
+    """The address of a job's report: the table `scope/job-reports`, the name of the job, and of its submission."""
 
     scope: str
     job: str
@@ -38,15 +38,15 @@ class ReportAddress:
 
     @property
     def key(self) -> bytes:
-        """Of the entry; that of all submissions of the job."""
+        """The key of the entry, the same for all submissions of the job."""
         return hashlib.sha256(self.job.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedWork:
-    """What a program is to do, and where it reports."""
+    """The order of a program, and the address of its report."""
 
-    work: Handover
+    work: WorkOrder
     address: ReportAddress
 
     def to_environment(self) -> dict[str, str]:
@@ -56,10 +56,10 @@ class SubmittedWork:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The work that the variable has.
+        """The order and the address that the variable has.
 
         Raises:
-            ConfigurationError: it is not work, another release has handed it over, or the environment lacks a secret.
+            ConfigurationError: the text is not an order, another release wrote it, or the environment lacks a secret.
         """
         try:
             given = json.loads(text)
@@ -69,7 +69,7 @@ class SubmittedWork:
                 f"the variable {WORK_VARIABLE} is not what PravegaSparkSubmitOperator sets ({error!r:.100}): pass it "
                 "on to the driver as it is, and install the same release of aiopravega here and where Airflow is"
             ) from None
-        return cls(Handover.from_json(work), address)
+        return cls(WorkOrder.from_json(work), address)
 
 
 class JobReports:
@@ -77,7 +77,7 @@ class JobReports:
 
     Args:
         client: a connected client.
-        address: of one job.
+        address: the address of one job's report.
     """
 
     def __init__(self, client: PravegaClient, address: ReportAddress) -> None:
@@ -86,20 +86,20 @@ class JobReports:
         self._table = client.table(address.scope, TABLE)
 
     async def expect(self) -> None:
-        """Make room for the report of this submission; those of earlier ones are not taken any more.
+        """Expect the report of this submission; reports of earlier ones are refused from now on.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         await make_missing(self._client.controller, self._table, self._address.scope, TABLE, _KEY_LENGTH)
         await self._table.put(self._address.key, self._value(None))
 
     async def report(self, report: Mapping[str, Any]) -> None:
-        """Report what the program has done, or why it has failed.
+        """Store the report of the program: its results, or why it has failed.
 
         Raises:
             ConfigurationError: the report is longer than 512 KiB.
-            LedgerError: the job was submitted again meanwhile, so that nobody waits for this report.
+            LedgerError: the job was submitted again meanwhile: this report is not expected any more.
         """
         value = self._value(report)
         if len(value) > LARGEST_REPORT:
@@ -113,7 +113,7 @@ class JobReports:
             raise self._superseded() from None
 
     async def find(self) -> Mapping[str, Any] | None:
-        """What the program of the newest submission has reported; None: nothing."""
+        """The report of the newest submission's program; None: it has not reported yet."""
         try:
             entry = await self._table.get(self._address.key)
         except TableNotFoundError:
@@ -122,7 +122,7 @@ class JobReports:
         return found
 
     async def forget(self) -> None:
-        """Remove the entry, once all that it says is recorded elsewhere."""
+        """Remove the entry, after its report was recorded in the scheduler."""
         await self._table.remove(self._address.key)
 
     def _value(self, report: Mapping[str, Any] | None) -> bytes:

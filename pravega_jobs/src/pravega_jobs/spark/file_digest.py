@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PARQUET: Final = "parquet"
 # part-00003-<random>-c000.snappy.parquet: the part's number, and the file's number within the part.
-# The random name may have a part that looks like the second one.
+# The random name may have a part that looks like the file's number.
 _PART: Final = r"part-(\d+)-.*-c(\d+)(?:\.|$)"
 _SHA256_DIGITS: Final = 64
 # A digest is added up in pieces that a decimal can hold the sum of.

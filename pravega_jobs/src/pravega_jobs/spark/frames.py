@@ -1,5 +1,7 @@
 """Ranges of streams as DataFrames, and DataFrames into streams exactly once, by Spark's data source `pravega`."""
 
+import logging
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +20,20 @@ from pravega_jobs.spark.options import (
     connection_options,
     range_options,
 )
-from pravega_jobs.spark.py4j_logs import keep_secrets_out
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
+ENCODE_OPTION: Final = "encode"
+_RAW: Final = "raw"
+_EVENT: Final = "event"
+_ROUTING_KEY: Final = "routing_key"
 _EVENTS: Final = "events"
 _ENDS: Final = "ends"
 # Spark reports what it has observed a moment after the action; the value never comes if no action has read the frame.
 _WAIT_SECONDS: Final = 5.0
+_PY4J_LOGGERS: Final = ("py4j.java_gateway", "py4j.clientserver")
+_SECRET: Final = re.compile("password|token", re.IGNORECASE)
 
 
 def load_range(
@@ -44,10 +51,10 @@ def load_range(
         config: the cluster.
         stream: the stream.
         cuts: the range.
-        options: more options of the data source, which say neither cluster nor range.
+        options: more options of the data source, without the cluster and the range.
         columns: of the decoded events, as SQL writes them (`id int, name string`); by default as the source knows them.
     """
-    keep_secrets_out()
+    keep_secrets_out_of_logs()
     source = spark.read.format(FORMAT).options(**options).options(**connection_options(config), **range_options(cuts))
     if columns is not None:
         source = source.schema(columns)
@@ -63,9 +70,27 @@ def save_events(
     generation: int = 1,
 ) -> None:
     """Write the rows of a frame under a write id. `options` are more options of the data source."""
-    keep_secrets_out()
+    keep_secrets_out_of_logs()
     sink = frame.write.format(FORMAT).mode("append").options(**options).options(**connection_options(config))
     sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}).save()
+
+
+def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":
+    """The rows of a frame as events: a frame with a column `event` as it is, the rows of others as JSON objects.
+
+    A column `routing_key` stays a column, and is not in the JSON. If the options of the write have `encode`, the data
+    source encodes all columns, and the frame stays as it is.
+    """
+    from pyspark.sql import functions
+
+    encode = next((value for name, value in options.items() if name.lower() == ENCODE_OPTION), _RAW)
+    if _EVENT in frame.columns or encode.lower() != _RAW:
+        return frame
+    keys = [functions.col(_ROUTING_KEY)] if _ROUTING_KEY in frame.columns else []
+    values = functions.struct(*(f"`{name}`" for name in frame.columns if name != _ROUTING_KEY))
+    # Without the option, a null would look like a column that does not exist.
+    event = functions.to_json(values, {"ignoreNullFields": "false"})
+    return frame.select(event.alias(_EVENT), *keys)
 
 
 def with_constants(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
@@ -97,7 +122,7 @@ class RangeCount:
     size: int
 
     def events(self, seconds: float = _WAIT_SECONDS) -> int | None:
-        """The events that the range has given the job; None: the job's first action has not read all of it, once.
+        """The number of events that the job got; None: its first action has not read the whole range, once.
 
         It waits for up to `seconds` for Spark's report of that action.
         """
@@ -116,7 +141,7 @@ def load_counted(
     size: int,
     columns: str | None = None,
 ) -> "tuple[DataFrame, RangeCount]":
-    """The same as `load_range`, with its count. `size` is that of the range, in bytes."""
+    """The same as `load_range`, with its count. `size`: the bytes of the range."""
     from pyspark.sql import Observation, functions
 
     options = {name.lower(): value for name, value in options.items()}
@@ -135,10 +160,31 @@ def load_counted(
 
 
 def _observed(observation: "Observation", seconds: float) -> Mapping[str, Any] | None:
-    """What Spark has observed; None: nothing within the time limit."""
+    """The values that Spark has observed; None: it has reported none within the time limit."""
     found: list[Mapping[str, Any]] = []
-    # It waits without a limit, and nothing ends that: so a thread waits that no one waits for.
+    # `Observation.get` waits without a limit, and cannot be ended: it runs in a daemon thread.
     waiting = threading.Thread(target=lambda: found.append(observation.get), name="spark observation", daemon=True)
     waiting.start()
     waiting.join(seconds)
     return found[0] if found and found[0] else None
+
+
+class _WithoutSecrets(logging.Filter):
+    """Drops lines of DEBUG that set a password or a token: py4j logs each command to Spark, with values of options."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True if the line is logged."""
+        return record.levelno > logging.DEBUG or not _SECRET.search(record.getMessage())
+
+
+_FILTER: Final = _WithoutSecrets()
+
+
+def keep_secrets_out_of_logs() -> None:
+    """Have py4j log no option that is a secret; safe to repeat.
+
+    It holds for the processes of schedulers, which set a job's options here. A program that calls
+    `.option("password", …)` itself, with py4j at DEBUG, logs it: give passwords in the environment instead.
+    """
+    for name in _PY4J_LOGGERS:
+        logging.getLogger(name).addFilter(_FILTER)

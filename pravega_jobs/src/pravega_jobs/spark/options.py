@@ -26,22 +26,22 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
 }
 STREAM_OPTION: Final = "stream"
 RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
-# The column with the events' times: which a write notes, and which a read of an interval filters by.
+# The column with the events' times: a write notes them, and a read of an interval filters by them.
 TIME_OPTION: Final = "event_time"
 TIME_UNIT_OPTION: Final = "event_time_unit"
 # The options for an interval of event times.
 INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
 LEDGER_OPTION: Final = "commit_ledger"
 WRITE_ID_OPTION: Final = "write_id"
-# What a write does whose id is used already: `verify` compares the rows, `skip` does nothing, `fail` fails.
+# The behaviour of a write whose id is used already: `verify` compares the rows, `skip` does nothing, `fail` fails.
 ON_WRITTEN_OPTION: Final = "on_written"
-# Which generation of a write it is, from 1 on: rows that are written again on purpose.
+# The generation of a write, from 1 on: rows that are written again on purpose have a greater one.
 REBUILD_OPTION: Final = "rebuild"
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
-# One of them, for jobs that count: null in the events' rows. After the last event of each piece of the range comes one
-# more row, with the bytes of the piece here and nulls elsewhere. Together they have the bytes of the range, but only if
-# each piece was read to its end, once.
+# A metadata column for jobs that count: null in the events' rows. After the last event of each piece of the range comes
+# one more row, with the bytes of the piece in this column and nulls in the others. The sum is the bytes of the range
+# only if each piece was read to its end, once.
 READ_BYTES: Final = "_pravega_read_bytes"
 # The column of events that could not be decoded.
 CORRUPT: Final = "_corrupt_event"

@@ -1,6 +1,6 @@
-"""Where people see what a Spark session does: on its own pages, and later on those of a history server.
+"""Addresses of a Spark session's pages: its own, and later a history server's.
 
-It turns nothing on: `spark_session` says when pages are on.
+Nothing is turned on here: see `spark_session`.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SparkPages:
-    """Addresses of a session's pages; an empty one says that there are none.
+    """Addresses of a session's pages; empty, if there are none.
 
-    `live` is that of the session's own pages, which end with it. `kept` is that of what a history server shows of it.
+    `live`: the session's own pages, which end with it. `kept`: the pages of a history server about it.
     """
 
     live: str = ""
@@ -22,10 +22,10 @@ class SparkPages:
 
 
 def pages_of(spark: "SparkSession") -> SparkPages:
-    """The pages of a session that runs. Of Spark Connect none are known: they are the server's.
+    """The pages of a session that runs. Pages of Spark Connect are the server's, and not known.
 
-    A history server has them if the session logs its events (`spark.eventLog.enabled`), and its address is what
-    `spark.yarn.historyServer.address` says: Spark has no other setting for it, on YARN or elsewhere.
+    A history server has pages if the session logs its events (`spark.eventLog.enabled`). Its address is in
+    `spark.yarn.historyServer.address`: Spark has no other setting of the address, on YARN or without.
     """
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         return SparkPages()

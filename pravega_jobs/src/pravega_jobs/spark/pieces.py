@@ -1,4 +1,4 @@
-"""Several ranges of a stream as one DataFrame, counted if that is wanted: what the partitions of a job are together."""
+"""Several ranges of a stream as one DataFrame, such as the partitions of a job, with a count of their events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RangePiece(Protocol):
-    """A range that is read as one, its bytes with the headers of the events, and which event times are wanted."""
+    """A range to read: its cuts, its bytes with event headers, and the event times to take."""
 
     @property
     def cuts(self) -> StreamCutRange:
@@ -39,7 +39,7 @@ class SumOfCounts:
     counts: Sequence[RangeCount]
 
     def events(self) -> int | None:
-        """All of them; None: not all of a range have been read."""
+        """The sum of the events; None: a range was not read whole."""
         found = [count.events() for count in self.counts]
         return None if None in found else sum(number for number in found if number is not None)
 

@@ -1,4 +1,4 @@
-"""How far Spark is with its stages, as lines of a log: tasks, rows, and rows per second, every ten seconds at most."""
+"""Progress of Spark's stages as lines of a log: tasks, rows, and rows per second, every ten seconds at most."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -34,10 +34,10 @@ class Stage:
 
 
 class SparkProgress:
-    """Logs the stages that are at work, every ten seconds at most, and only if something has changed.
+    """Logger of the stages that are at work: every ten seconds at most, and only after a change.
 
     Args:
-        log: where the lines go.
+        log: the log of the lines.
         every: seconds between two lines.
     """
 
@@ -51,7 +51,7 @@ class SparkProgress:
         self._stop: Callable[[], object] = lambda: None
 
     def watch(self, spark: "SparkSession") -> None:
-        """Begin with a session; the first one is watched."""
+        """Watch a session; calls after the first do nothing."""
         if self._watched is not None:
             return
         self._watched = spark
@@ -65,12 +65,12 @@ class SparkProgress:
         self._stop = lambda: thread.join(self._every)
 
     def end(self) -> None:
-        """Say nothing more."""
+        """Log nothing more."""
         self._ended.set()
         self._stop()
 
     def report(self, stages: Iterable[Stage]) -> None:
-        """Log stages, if they are not those that were logged last."""
+        """Log stages, unless they were logged last."""
         found = {stage.number: stage for stage in sorted(stages)}
         if not found or found == self._last:
             return
@@ -96,7 +96,7 @@ class SparkProgress:
                 return
 
     def _on_progress(self, stages: Iterable[Any] | None, **rest: Any) -> None:
-        """What Spark Connect calls, several times a second."""
+        """Handle a report of Spark Connect, which comes several times a second."""
         del rest
         if monotonic() - self._last_time >= self._every and not self._ended.is_set():
             self.report(Stage(each.stage_id, each.num_completed_tasks, each.num_tasks) for each in stages or ())

@@ -1,6 +1,6 @@
 """A Spark session for a job: the one that runs in this process, or a new one; on this machine, a cluster, or a server.
 
-Spark is imported only here, in `spark_frames` and in `dead_spark`, when a job needs it.
+Spark is imported when a job needs it.
 """
 
 import logging
@@ -16,13 +16,14 @@ from uuid import uuid4
 from aiopravega.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 
 LOCAL: Final = "local[*]"
 _UI: Final = "spark.ui.enabled"
-# Its pages ask nobody who they are, and its bar is drawn on the error output, where schedulers take it for errors.
+# Spark's pages have no login, and its bar is drawn on the error output, where schedulers take it for errors.
 _QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
 _LOCALHOST: Final = "127.0.0.1"
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
@@ -40,8 +41,8 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
         master: `local[*]`, `local-cluster[…]`, `spark://host:port`, `yarn`, …, or the URL of a Spark Connect server,
             `sc://host:port`, whose Python has the data source then.
         conf: Spark's settings. Credentials do not belong here: all users of the session can see them. Spark's pages and
-            its progress bar are off unless they are asked for here; on this machine, the pages are on loopback then.
-        package: whose extra `spark` brings Spark and its data source.
+            its progress bar are off unless these settings turn them on; on this machine, the pages are on loopback.
+        package: the distribution whose extra `spark` installs Spark and its data source.
 
     Raises:
         ConfigurationError: Spark, or Pravega's data source for it, is not installed.
@@ -51,9 +52,9 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
 
 @contextmanager
 def session_for_block(name: str, master: str, conf: Mapping[str, str], *, package: str) -> Iterator["SparkSession"]:
-    """A session that ends with the block. One that runs in this process already is used as it is, and continues.
+    """A session that ends with the block. A session that already runs in this process is used as it is, and continues.
 
-    The arguments and errors are those of `lasting_session`.
+    For arguments and errors see `lasting_session`.
     """
     running = _running(master, conf, package)
     if running is not None:
@@ -103,9 +104,7 @@ def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSessio
     from pyspark.sql import SparkSession
 
     if not connect:
-        from pravega_jobs.spark.dead_spark import forget_dead_spark
-
-        forget_dead_spark()
+        _forget_dead_spark()
     running = SparkSession.getActiveSession()
     if running is None:
         # Another thread may have made it: it would count as new here, and be stopped while it is in use.
@@ -123,6 +122,38 @@ def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSessio
             ", ".join(others),
         )
     return running
+
+
+def _forget_dead_spark() -> None:
+    """Make room for a new session if the JVM of this process's Spark has died.
+
+    PySpark keeps such a Spark as the one of this process, and every later job would fail with it.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no call for it
+    if context is None or _is_alive(context):
+        return
+    logger.warning("The JVM of this process's Spark has died: Spark is started again")
+    SparkContext._active_spark_context = None  # noqa: SLF001 - PySpark has no call for it
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark has no call for it
+    SparkSession._instantiatedSession = None  # noqa: SLF001 - PySpark has no call for it
+    SparkSession._activeSession = None  # noqa: SLF001 - PySpark has no call for it
+
+
+def _is_alive(context: "SparkContext") -> bool:
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
+
+    if getattr(context, "_jsc", None) is None:
+        return True  # another thread is starting it
+    try:
+        context.defaultMinPartitions  # noqa: B018 - it asks the JVM
+    except Py4JJavaError:
+        return True  # the JVM has answered
+    except (Py4JError, OSError):
+        return False
+    return True
 
 
 def _differences(running: "SparkSession", master: str, conf: Mapping[str, str]) -> list[str]:
@@ -156,7 +187,7 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
             )
             conf = {**conf, _UI: "false"}
         else:
-            # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
+            # The address of Spark's pages; not on a cluster, where others must reach the driver.
             os.environ.setdefault(_LOCAL_IP, _LOCALHOST)
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -164,7 +195,7 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
 
 
 def _started_without_address() -> bool:
-    """Whether Spark's JVM runs already, started without an address to use: it reads its environment only once."""
+    """True if Spark's JVM was started without an address to use: it reads its environment only once."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it

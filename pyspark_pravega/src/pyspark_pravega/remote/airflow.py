@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, PravegaError
-from pravega_jobs.remote.orders import Handover
+from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import WORK_VARIABLE, JobReports, SubmittedWork
 from pravega_jobs.retries import error_in
 from pyspark_pravega.remote.dagster import open_pravega_pipes
@@ -31,7 +31,7 @@ class SubmittedProgram(HandedWork):
     way_to_read = _WAY
     way_to_write = "give the operator into=…"
 
-    def __init__(self, handover: Handover, config: PravegaConfig) -> None:
+    def __init__(self, handover: WorkOrder, config: PravegaConfig) -> None:
         super().__init__(handover, config, logging.getLogger(__name__))
         self._values: dict[str, Any] = {}
 

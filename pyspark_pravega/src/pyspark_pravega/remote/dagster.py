@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.remote.orders import Handover
+from pravega_jobs.remote.orders import WorkOrder
 from pyspark_pravega.remote.program import HandedWork
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class PravegaPipes(HandedWork):
     way_to_read = _WAY
     way_to_write = _WAY.replace("hand_over", "hand_over(…, writes=…)")
 
-    def __init__(self, context: "PipesContext", handover: Handover, config: PravegaConfig) -> None:
+    def __init__(self, context: "PipesContext", handover: WorkOrder, config: PravegaConfig) -> None:
         super().__init__(handover, config, context.log)
         self.context = context
 
@@ -73,7 +73,7 @@ def open_pravega_pipes(*, connection: Mapping[str, Any] | None = None, **loaders
     with open_dagster_pipes(**loaders) as context:
         if _KEY not in context.extras:
             raise ConfigurationError(f"nothing of Pravega was handed over to this process: {_WAY}")
-        handover = Handover.from_json(context.extras[_KEY])
+        handover = WorkOrder.from_json(context.extras[_KEY])
         pipes = PravegaPipes(context, handover, handover.config(**(connection or {})))
         try:
             yield pipes

@@ -13,13 +13,12 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CommitRecord
-from pravega_jobs.remote.orders import HandedInput, Handover
-from pravega_jobs.spark.event_frames import as_events
-from pravega_jobs.spark.frames import save_events
+from pravega_jobs.remote.orders import InputOrder, WorkOrder
+from pravega_jobs.spark.frames import as_events, save_events
 from pravega_jobs.spark.options import LEDGER_OPTION
 from pravega_jobs.spark.pieces import SumOfCounts, load_pieces_counted
 from pravega_jobs.spark.progress import SparkProgress
-from pravega_jobs.writes import finished_write, write_once
+from pravega_jobs.writes import finished_write, write_unless_done
 
 if TYPE_CHECKING:
     import logging
@@ -33,7 +32,7 @@ class HandedWork(ABC):
     way_to_read: ClassVar[str]
     way_to_write: ClassVar[str]
 
-    def __init__(self, handover: Handover, config: PravegaConfig, log: "logging.Logger") -> None:
+    def __init__(self, handover: WorkOrder, config: PravegaConfig, log: "logging.Logger") -> None:
         self.config = config
         self.log = log
         self.progress = SparkProgress(log)
@@ -42,7 +41,7 @@ class HandedWork(ABC):
         self._written: dict[str, Any] | None = None
 
     @property
-    def inputs(self) -> Mapping[str, HandedInput]:
+    def inputs(self) -> Mapping[str, InputOrder]:
         """The ranges that were handed over, by the names of the inputs: for readers that are not Spark."""
         return self._handover.inputs
 
@@ -98,7 +97,7 @@ class HandedWork(ABC):
             find = partial(
                 finished_write, client.asynchronous, output.stream, output.write_id, ledger, output.generation
             )
-            done = write_once(
+            done = write_unless_done(
                 output.stream,
                 output.write_id,
                 lambda: client.run(find()),

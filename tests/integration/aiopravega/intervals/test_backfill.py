@@ -14,9 +14,8 @@ from aiopravega.errors import (
     StreamTruncatedError,
     TableConflictError,
 )
-from aiopravega.intervals import plan_parts, run_backfill
+from aiopravega.intervals import plan_parts, run_backfill, verify
 from aiopravega.intervals.plans.backfill import record_plan
-from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 EVENTS = 1000

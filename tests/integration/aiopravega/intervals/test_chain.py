@@ -6,9 +6,8 @@ import pytest
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import StreamMadeAgainError, StreamTruncatedError
-from aiopravega.intervals import OnTruncated, next_start
+from aiopravega.intervals import OnTruncated, next_start, verify
 from aiopravega.intervals.chain.next_start import begin_at_tail, not_done, take_over, waited_for
-from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 BYTES_OF_TEN = 10 * 13

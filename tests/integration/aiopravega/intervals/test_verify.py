@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from aiopravega import StreamCut, StreamCutRange
-from aiopravega.intervals import FindingKind
-from aiopravega.intervals.reports import verify
+from aiopravega.intervals import FindingKind, verify
 from aiopravega.ledger import Interval
 
 # Nobody has finished these intervals, and that is not what most tests are about.

@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from aiopravega.blocking.bridge import Face, OpenFace, Twin, calls, iterates, shows, waits
+from aiopravega.blocking.bridge import Face, OpenFace, Twin, calls, iterates, resembles, shows, waits, waits_with
 from aiopravega.loop import LoopThread
 
 
@@ -59,6 +59,11 @@ async def count(shelf: AioShelf, factor: int = 1) -> int:
     return len(shelf.books) * factor
 
 
+async def count_both(shelf: AioShelf, other: AioShelf, factor: int = 1) -> int:
+    """Count the books of two shelves."""
+    return (len(shelf.books) + len(other.books)) * factor
+
+
 class Shelf(OpenFace[AioShelf]):
     """A shelf."""
 
@@ -75,6 +80,12 @@ class Library(Face[AioShelf]):
 
 
 count_books = waits(count)
+count_both_books = waits_with(count_both)
+
+
+@resembles(count)
+def count_here(shelf: Shelf, /, factor: float = 1) -> float:
+    return shelf.run(count(shelf.asynchronous)) * factor
 
 
 @pytest.fixture
@@ -118,6 +129,18 @@ def test_a_function_takes_the_blocking_form(shelf):
     first, factor = inspect.signature(count_books).parameters.values()
     assert (first.annotation.__origin__, first.annotation.__args__) == (Twin, (AioShelf,))
     assert factor == inspect.signature(count).parameters["factor"]
+
+
+def test_a_function_takes_two_blocking_forms(shelf):
+    assert count_both_books(shelf, shelf, factor=2) == 4
+    first, second, factor = inspect.signature(count_both_books).parameters.values()
+    assert first.annotation.__args__ == second.annotation.__args__ == (AioShelf,)
+    assert factor == inspect.signature(count_both).parameters["factor"]
+
+
+def test_a_function_with_types_of_its_own_has_the_docstring_only(shelf):
+    assert count_here(shelf, 0.5) == 0.5
+    assert (count_here.__name__, count_here.__doc__) == ("count_here", "Count the books of a shelf.")
 
 
 def test_inspect_shows_the_signature_of_the_coroutine_without_its_async(shelf):

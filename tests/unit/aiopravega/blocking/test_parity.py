@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 
 from aiopravega import blocking, catalog, client, schema
-from aiopravega.blocking import blocks, serializers
+from aiopravega import intervals as aio_intervals
+from aiopravega.blocking import blocks, intervals, serializers
 from aiopravega.blocking.bridge import Face, OpenFace, without_await
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.intervals.chain.next_start import claimed_again, losses, next_range
+from aiopravega.intervals.conditions.move_condition import bounded_ends
+from aiopravega.intervals.plans import backfill
+from aiopravega.intervals.reports import freshness, lag
 from aiopravega.schema import serializers as aio_serializers
 from aiopravega.schema.open import blocks as opening
 
@@ -40,6 +45,19 @@ FUNCTIONS = [
     (serializers, aio_serializers, ["open_serializer", "open_multi_serializer", "open_deserializer"]),
     (blocks, opening, ["open_block_serializer", "open_block_reader"]),
 ]
+# Functions of modules of `aiopravega.intervals` whose blocking form is beside those of the package.
+OF_MODULES = {
+    "claim_times_again": claimed_again,
+    "count_events": bounded_ends,
+    "freshness_of": freshness,
+    "group_freshness_of": freshness,
+    "lag_of": lag,
+    "left_to_process": losses,
+    "record_plan": backfill,
+    "take_next": next_range,
+}
+# They are about Debezium's transactions, which are not known to the blocking form.
+ONLY_ASYNCIO_INTERVALS = {"WholeTransactions", "whole_transactions"}
 
 
 def public(owner: object) -> set[str]:
@@ -121,3 +139,22 @@ def test_functions_have_the_same_parameters_and_docstrings(ours: ModuleType, the
         call, waited = getattr(ours, name), getattr(theirs, name)
         assert parameters(call) == parameters(waited)
         assert inspect.getdoc(call) == without_await(inspect.getdoc(waited))
+
+
+def test_intervals_have_the_same_names():
+    assert set(intervals.__all__) == set(aio_intervals.__all__) - ONLY_ASYNCIO_INTERVALS | set(OF_MODULES)
+
+
+@pytest.mark.parametrize("name", intervals.__all__)
+def test_functions_of_intervals_have_the_same_parameters_and_docstrings(name: str):
+    call, waited = getattr(intervals, name), getattr(OF_MODULES.get(name, aio_intervals), name)
+    if not inspect.iscoroutinefunction(waited):
+        assert call is waited
+        return
+    by_name = inspect.Parameter.KEYWORD_ONLY  # the objects of the asyncio API are given by position
+    shapes = [[(one.name, one.kind is by_name, one.default) for one in parameters(made)] for made in (call, waited)]
+    assert shapes[0] == shapes[1]
+    assert inspect.getdoc(call) == without_await(inspect.getdoc(waited))
+    assert not inspect.iscoroutinefunction(call)
+    assert inspect.signature(call).return_annotation == inspect.signature(waited).return_annotation
+    assert next(iter(inspect.signature(call).parameters.values())).kind is inspect.Parameter.POSITIONAL_ONLY

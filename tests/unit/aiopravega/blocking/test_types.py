@@ -5,12 +5,14 @@ from typing import assert_type
 from uuid import UUID
 
 from aiopravega import PravegaConfig, StreamCut, StreamCutRange, StreamName
-from aiopravega.blocking import CommitLedger, EventWriter, PravegaClient, Transaction, TransactionHandle
+from aiopravega.blocking import CommitLedger, CutLedger, EventWriter, PravegaClient, Transaction, TransactionHandle
+from aiopravega.blocking.intervals import next_start, plan_parts, record_plan
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.blocking.serializers import Deserializer, open_deserializer, open_serializer
 from aiopravega.control import TransactionState
 from aiopravega.event_time import Watermark
-from aiopravega.ledger import StoredCommit
+from aiopravega.intervals import BackfillPlan, NextStart
+from aiopravega.ledger import CutRecord, Interval, StoredCommit
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap
 from aiopravega.schema import Encoding, GroupProperties, VersionInfo
@@ -44,6 +46,16 @@ def objects(registry: SchemaRegistry, form: EventFormat, ledger: CommitLedger, s
     assert_type(open_deserializer(registry, "orders").encoding(b""), Encoding)
 
 
+def functions(client: PravegaClient, ledger: CutLedger, interval: Interval, cut: StreamCut) -> None:
+    """What functions on a client and a ledger return; never called, only checked."""
+    assert_type(next_start(client, ledger, interval, cut), NextStart)
+    assert_type(plan_parts(client, interval.stream, "daily", parts=2, ledger=ledger), BackfillPlan)
+    plan = plan_parts(client, interval.stream, "daily")
+    assert_type(record_plan(ledger, plan), list[CutRecord])
+    next_start(client, ledger.asynchronous, interval, cut)  # type: ignore[arg-type]  # it takes the blocking form
+    next_start(ledger, client, interval, cut)  # type: ignore[arg-type]  # in this order only
+
+
 def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWriter) -> None:
     """What mypy must refuse: it reports a comment that silences nothing."""
     client.head()  # type: ignore[call-arg]  # the stream is missing
@@ -59,4 +71,5 @@ def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWrite
 def test_this_module_is_for_mypy():
     assert callable(results)
     assert callable(objects)
+    assert callable(functions)
     assert callable(mistakes)

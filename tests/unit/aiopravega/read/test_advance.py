@@ -70,7 +70,7 @@ class Stream:
             return self.successors.get(segment, [])
 
         step = Advance(StreamCutRange(start, end), part_of, successors, self)
-        return StreamCut(STREAM, await step.take(max_bytes))
+        return StreamCut(STREAM, await step.advance(max_bytes))
 
     async def event_start(self, part: SegmentRange, target: int) -> int:
         """As `EventStarts` wants it: every event is known."""

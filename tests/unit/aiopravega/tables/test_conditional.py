@@ -36,7 +36,7 @@ async def test_the_update_of_an_attempt_whose_answer_was_lost_is_found():
 
 async def test_a_rival_that_is_not_stored_yet_is_waited_for():
     before, after = {b"a": (b"old", 1)}, {b"a": (b"rival", 2)}
-    with pytest.raises(TableConflictError, match="update of table scope/table: a key was changed by somebody else"):
+    with pytest.raises(TableConflictError, match="update of table scope/table: another client has changed a key"):
         await outcome([REFUSED, REFUSED, REFUSED], [before, before, after], {b"a": (b"new", 1)})
 
 

@@ -1,1 +1,1 @@
-"""The commit ledger: what was written once, under which write id, by which transactions."""
+"""The commit ledger: the record of each write that happens once, by its write id, with its transactions."""

@@ -1,8 +1,8 @@
-"""What a set of rows is recognised by, however it is divided among writers and tasks. No I/O.
+"""Fingerprints of sets of rows: the same however the rows are divided among writers and tasks. No I/O.
 
-The sum of the rows' hashes does not depend on their order, so that fingerprints of partitions add up to that of the
-write. Another set of rows has the same sum by accident only, once in 2**64; the hashes are not made to resist somebody
-who wants that. Spark's writer hashes whole arrays of rows by the rule of `event_hash`.
+The sum of the rows' hashes does not depend on their order, so that fingerprints of partitions add up to the fingerprint
+of the write. Another set of rows has the same sum by accident only, once in 2**64; the hashes do not resist an
+attacker. Spark's writer hashes whole arrays of rows by the rule of `event_hash`.
 """
 
 import struct
@@ -21,7 +21,7 @@ _KEYLESS: Final = _SUMS - 1
 
 
 def event_hash(data: bytes, routing_key: str | None) -> int:
-    """The hash of 64 bits of an event and of its key, of which a stream knows the position only."""
+    """The hash of 64 bits of an event and of the position of its key, which is all that a stream knows of a key."""
     first, second = _HALVES.unpack(mmh3.mmh3_x64_128_digest(data))
     position = _KEYLESS
     if routing_key is not None:
@@ -42,5 +42,5 @@ class Fingerprint:
 
     @property
     def amount(self) -> str:
-        """How much it is, for messages."""
+        """Its events and bytes, for messages."""
         return f"{self.events:,} events in {self.bytes:,} bytes"

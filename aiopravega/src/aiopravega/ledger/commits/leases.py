@@ -61,7 +61,7 @@ class _StoredNote(BaseModel):
 class LeaseNote:
     """A transaction with a lease of `lease` seconds, given at `held_at` by the clock of the process that renewed it.
 
-    `version` is what a conditional update has to meet.
+    `version` is the version that a conditional update has to meet.
     """
 
     txn_id: UUID

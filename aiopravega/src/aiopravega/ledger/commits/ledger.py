@@ -55,7 +55,7 @@ class CommitLedger(CommitTable):
         """Make the table; returns False if it exists already.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
 
@@ -67,8 +67,8 @@ class CommitLedger(CommitTable):
 
         Raises:
             WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
-            StreamNotFoundError: there is no such stream.
-            TableNotFoundError: there is no such ledger.
+            StreamNotFoundError: the stream does not exist.
+            TableNotFoundError: the ledger does not exist.
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
@@ -93,7 +93,7 @@ class CommitLedger(CommitTable):
             ) from None
 
     def keeper(self, sink: StreamName, attempt: UUID) -> LeaseKeeper:
-        """What keeps the transactions of an attempt open, in this process; use it around each task."""
+        """The keeper of the transactions of an attempt in this process; use it around each task."""
         return self._keepers.of(attempt, lambda: LeaseKeeper(self._controller, self.lease_notes(attempt), sink))
 
     def protocol(

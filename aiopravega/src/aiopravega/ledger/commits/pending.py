@@ -1,8 +1,8 @@
 """The pending writes of a stream, decided and not done: an index, so that nobody has to read all records for them.
 
-An entry is put before its record, and removed after the record is done. It only shows the way: one without a record is
-harmless, and a record without one is not lost, but found by a run that starts the write again, or by one that reads the
-whole ledger. Each attempt has an entry of its own, so that what is removed is never that of another one.
+An entry is put before its record, and removed after the record is done. It is only an index: an entry without a record
+is harmless, and a record without an entry is found by a run that starts the write again, or by one that reads the whole
+ledger. Each attempt has its own entry, so an attempt never removes the entry of another one.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class PendingWrite:
 
     @property
     def name(self) -> str:
-        """What it is about, for messages."""
+        """The write and the attempt, for messages."""
         return f"write {self.write_id!r} to {self.sink} (attempt {self.attempt})"
 
 
@@ -70,7 +70,7 @@ class PendingWrites:
         """The pending writes to a stream.
 
         Raises:
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: the table does not exist.
             LedgerError: an entry is not one that this release reads.
         """
         first = _start(sink) + b"\0" * _ATTEMPT_BYTES
@@ -88,7 +88,7 @@ class PendingWrites:
 
 
 def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
-    """Whether an entry is so old that the transactions of its attempt have ended."""
+    """True if an entry is so old that the transactions of its attempt have ended."""
     return is_dead(_read(entry).noted_at, now)
 
 

@@ -41,7 +41,7 @@ DEFAULT_RETAIN = 30 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A decided write after its commits: its record if it is done, else the partitions that are lost."""
+    """A decided write after its commits: its record if it is done, or the partitions that are lost."""
 
     done: CommitRecord | None = None
     lost: frozenset[int] = frozenset()
@@ -79,7 +79,7 @@ class CommitProtocol:
         Raises:
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
             PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
-            StreamNotFoundError: there is no such stream.
+            StreamNotFoundError: the stream does not exist.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
@@ -195,7 +195,7 @@ class CommitProtocol:
         return await PendingFinisher(self._controller, self._ledger, self.finish).finish(sink, within)
 
     async def _check_same_stream(self, job: WriteJob) -> None:
-        """Check that the transactions are in the stream that the record will name: else a restart would write again."""
+        """Check that the transactions are in the stream that the record names: if not, a restart would write again."""
         current = (await self._controller.first_segment(job.sink)).number
         if current != job.incarnation:
             raise TransactionAbortedError(
@@ -249,7 +249,7 @@ class CommitProtocol:
         return await self._ledger.tail(job.sink)
 
     async def _following(self, job: WriteJob, found: StoredCommit) -> WriteJob:
-        """A job for the generation after one that is done; the end of that one is found first."""
+        """A job for the generation after one that is done; the end of the one that is done is found first."""
         record = found.record
         if record.end is None:
             transactions = TransactionSet.of(self._controller, record.sink, record.partitions)

@@ -1,8 +1,8 @@
-"""What the commit ledger remembers of one write, and how it is spelled in the table. No I/O.
+"""The record of one write in the commit ledger, and its JSON in the table. No I/O.
 
-A record is JSON with a version. A reader that meets a version that it does not know stops: guessing what a newer
-release meant could write a job twice. Version 1 has no hashes of rows: what is read of it cannot be compared by them.
-Version 2 has neither cuts nor earlier generations, and no checksum of the record.
+A record has a version. A reader that meets a version that it does not know stops: a guess at the meaning of a newer
+release could write a job twice. Version 1 has no hashes of rows, so that its rows cannot be compared by them. Version 2
+has neither cuts nor earlier generations, and no checksum of the record.
 """
 
 import hashlib
@@ -33,14 +33,14 @@ _READ_VERSIONS: Final = (1, 2, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
-# The text of a cut that a record takes: that of a stream of some thousands of segments.
+# The longest text of a cut that a record takes: a stream of some thousands of segments has it.
 LONGEST_CUT: Final = 32 * 1024
-# What a record grows by when it is done: its end, and the time.
+# A record grows by so many bytes when it is done: its end, and the time.
 _GROWTH: Final = LONGEST_CUT + 1024
 
 
 class CommitState(StrEnum):
-    """How far a write is. Before the first state there is no record."""
+    """The progress of a write. Before the first state it does not have a record."""
 
     PREPARED = "prepared"
     DONE = "done"
@@ -68,14 +68,14 @@ class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
-    name: what was written to that one is not in this one. `attempt` distinguishes two runs of the same write. `by` is
-    who decided it. What a person has decided about is `resolved`: then it need not be what the job would write.
-    `retain` is for how many seconds it is remembered after it is done, None: forever. `witnessed_at` is a time of the
-    servers' clock before it was decided.
+    name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
+    the decision. `resolved` says that a person has decided about the write: then it may differ from the job's rows.
+    `retain` is the number of seconds for which it is remembered after it is done, None: forever. `witnessed_at` is a
+    time of the servers' clock before it was decided.
 
-    `start` and `end` are texts of the cuts between which its events are: the stream's tail before it was decided, and
-    after all was visible; None: nobody has noted that. `earlier` are the records of the earlier generations of the
-    write, the first one first.
+    `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
+    after all was visible; None: it was not noted. `earlier` are the records of the earlier generations of the write,
+    the first one first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -109,7 +109,7 @@ class CommitRecord(BaseModel):
 
     @property
     def generation(self) -> int:
-        """Which generation of the write it is, from 1 on."""
+        """The number of this generation of the write, from 1 on."""
         return len(self.earlier) + 1
 
     @property
@@ -120,7 +120,7 @@ class CommitRecord(BaseModel):
 
     @property
     def cuts(self) -> StreamCutRange | None:
-        """Between which its events are, and perhaps others that were written meanwhile; None: nobody has noted it.
+        """The range of its events, and perhaps of others that were written meanwhile; None: it was not noted.
 
         An end that is not bounded was not noted.
 
@@ -135,7 +135,7 @@ class CommitRecord(BaseModel):
 
     @property
     def fingerprint(self) -> Fingerprint | None:
-        """What its rows are recognised by; None if a partition was written by a release that made no hashes."""
+        """The fingerprint of its rows; None if a partition was written by a release that made no hashes."""
         total = Fingerprint()
         for part in self.partitions:
             if part.hashes is None:
@@ -155,7 +155,7 @@ class CommitRecord(BaseModel):
 
     @property
     def amount(self) -> str:
-        """How much it is, for messages."""
+        """Its events and bytes, for messages."""
         return Fingerprint(self.total_events, self.total_bytes).amount
 
     @property
@@ -165,15 +165,15 @@ class CommitRecord(BaseModel):
 
     @property
     def name(self) -> str:
-        """What the record is about, for messages."""
+        """The write and its generation, for messages."""
         return described(self.sink, self.write_id, self.generation)
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it may be forgotten, with all earlier generations; None: never by itself.
+        """The time from which it may be forgotten, with all earlier generations; None: never by itself.
 
-        It counts from the later one of two clocks, that of who finished the write and that of the servers: one that is
-        behind shortens nothing. What no server has witnessed is kept, unless it has no rows: then nothing can double.
+        It counts from the later time of two clocks, the finisher's and the servers': a clock that is behind shortens
+        nothing. A write that no server has witnessed is kept, unless it has no rows: then nothing can double.
         """
         times = [_expiry(record) for record in (*self.earlier, self)]
         known = [time for time in times if time is not None]
@@ -194,7 +194,7 @@ class CommitRecord(BaseModel):
         if len(value) > largest:
             partitions = sum(len(record.partitions) for record in (*self.earlier, self))
             raise LedgerError(
-                f"{self.name}: a record of {partitions:,} partitions, those of earlier generations included, has "
+                f"{self.name}: a record of {partitions:,} partitions, earlier generations included, has "
                 f"{len(value):,} bytes, and the ledger takes {largest:,}; nothing was committed. Write fewer "
                 "partitions (coalesce)."
             )
@@ -234,14 +234,14 @@ class CommitRecord(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredCommit:
-    """A record as it was found; `version` is what a conditional update has to meet."""
+    """A record as it was found, with the `version` that a conditional update has to meet."""
 
     record: CommitRecord
     version: int
 
 
 def _expiry(record: CommitRecord) -> datetime | None:
-    """When a generation may be forgotten, by what it says itself."""
+    """The time from which a generation may be forgotten, by its own record."""
     if record.done_at is None or record.retain is None or (record.witnessed_at is None and record.total_events):
         return None
     try:

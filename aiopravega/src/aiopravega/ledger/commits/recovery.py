@@ -133,7 +133,7 @@ async def resolve(controller: Controller, table: CommitTable, found: Inspection,
 async def finish_stored(controller: Controller, finish: Finish, stored: StoredCommit) -> Inspection:
     """Finish a write that is decided, if that is possible; returns its state then.
 
-    If some of a write is lost and nothing of it is visible, the rest is aborted.
+    If some of a write is lost and none of it is visible, the rest is aborted.
 
     Raises:
         WriteSupersededError: another attempt has replaced the record meanwhile.

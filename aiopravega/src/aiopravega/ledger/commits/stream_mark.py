@@ -41,7 +41,7 @@ async def mark(
     Raises:
         WrongLedgerError: the stream has the mark of another ledger.
         ServerError: the controller refuses to change the stream.
-        StreamNotFoundError: there is no such stream.
+        StreamNotFoundError: the stream does not exist.
     """
     wanted = tag_of(identity, name)
     for tries_left in reversed(range(_TRIES)):

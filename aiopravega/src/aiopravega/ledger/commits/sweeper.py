@@ -2,8 +2,8 @@
 
 One write in eight reads some records, from its own key on. Keys are hashes, so these differ each time, and all of them
 come in turn: five are read for each one that is added. A ledger so grows to little more than what is to be remembered,
-and what that costs does not depend on its size. Each record says how long it is to be remembered, and no write removes
-those of others sooner. Records that are not done are never removed.
+and the cost of a sweep does not depend on its size. Each record says how long it is to be remembered, and no write
+removes it sooner. Records that are not done are never removed.
 """
 
 import logging

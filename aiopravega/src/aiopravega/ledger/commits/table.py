@@ -45,7 +45,7 @@ class CommitTable:
         try:
             text = (await self._tail(sink)).to_text()
         except PermissionDeniedError as error:
-            logger.warning("the place of a write in %s will not be recorded: %s", sink, error)
+            logger.warning("the position of a write in %s will not be recorded: %s", sink, error)
             return None
         return text if len(text) <= LONGEST_CUT else None
 
@@ -67,7 +67,7 @@ class CommitTable:
         """The record of a write; None: it never reached `prepared`.
 
         Raises:
-            TableNotFoundError: there is no such table.
+            TableNotFoundError: the table does not exist.
             LedgerError: the record is of another version.
         """
         return await self.stored(record_key(sink, write_id))
@@ -141,7 +141,7 @@ class CommitTable:
         await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
 
     async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
-        """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+        """Mark a record done, after all its transactions are committed; harmless if another process has done it.
 
         `end` is the text of the cut where the stream ends, if all is visible.
 

@@ -1,7 +1,7 @@
-"""Which entries the table of a commit ledger has, by their keys. No I/O.
+"""The kinds of entries in the table of a commit ledger, by their keys. No I/O.
 
-Most are records of writes, whose keys are hashes. The others have keys of the same length that begin in ways of their
-own: one hash in 2**64 does so, or comes after them, so no record lies among them.
+Most are records of writes, whose keys are hashes. The other kinds have keys of the same length with prefixes: one hash
+in 2**64 has such a prefix, or comes after these keys, so no record lies among them.
 """
 
 from datetime import datetime
@@ -21,10 +21,10 @@ _LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
 def is_record(key: bytes) -> bool:
-    """Whether a key of the ledger's table is that of a write's record."""
+    """True if a key of the ledger's table belongs to the record of a write."""
     return key != IDENTITY_KEY and not key.startswith((NOTE_PREFIX, PENDING_PREFIX))
 
 
 def is_dead(noted_at: float, now: datetime) -> bool:
-    """Whether an entry that is not a record was put so long ago that the transactions it is about have ended."""
+    """True if an entry that is not a record is so old that the transactions it names have ended."""
     return now.timestamp() - noted_at > _LONGEST_LIFE

@@ -1,4 +1,4 @@
-"""What the states of a decided write's transactions mean together. No I/O."""
+"""Verdicts on decided writes, by the states of their transactions. No I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
@@ -18,7 +18,7 @@ _DECIDE = (
 
 
 class Verdict(Enum):
-    """Where a decided write stands."""
+    """The outcome of a decided write, as far as its transactions show it."""
 
     WHOLE = auto()  # every transaction is committed, or can be
     LOST = auto()  # some are aborted and none is committed: none of its events is visible

@@ -92,7 +92,7 @@ def not_done(job: WriteJob, newest: CommitRecord, lost: frozenset[int]) -> Gener
 
 
 def earlier_of(job: WriteJob) -> tuple[CommitRecord, ...]:
-    """The records of the generations before that of a job."""
+    """The records of the generations before the generation of a job."""
     if job.replaces is None or job.replaces.record.incarnation != job.incarnation:
         return ()
     found = job.replaces.record

@@ -1,7 +1,7 @@
 """The records of a cut ledger as they are in its table: found, put in order, changed one at a time.
 
-The last interval of a chain has two records: that of the consumer's last range, which decided, and its own, which has
-its state. Of an interval's records the one counts that is further on.
+The last interval of a chain has two records: the record of the consumer's last range, which decides the range, and its
+own record, which has its state. The newer one of them is the interval's valid record.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,14 +16,14 @@ from aiopravega.tables import KeyValueTable
 
 @dataclass(frozen=True, slots=True)
 class StoredRange:
-    """A consumer's last range as it was found; `version` is what a conditional update has to meet."""
+    """A consumer's last range as it was found, with the `version` that a conditional update has to meet."""
 
     record: CutRecord
     version: int
 
     @property
     def interval(self) -> str:
-        """The name of the interval that has it."""
+        """The name of the interval that has the range."""
         return self.record.interval
 
     @property
@@ -33,17 +33,17 @@ class StoredRange:
 
     @property
     def end(self) -> StreamCut:
-        """Where the chain continues: after the range, or at its start if it was given back."""
+        """The cut at which the chain continues: after the range, or at its start if it was given back."""
         return self.range.start if self.record.state is IntervalState.GIVEN_BACK else self.range.end
 
 
 class CutEntries:
-    """Part of `CutLedger`: what is there."""
+    """Part of `CutLedger`: it reads and changes entries."""
 
     _table: KeyValueTable
 
     async def find(self, interval: Interval) -> CutRecord | None:
-        """What is known of an interval, or None: it has no range yet."""
+        """The valid record of an interval, or None: it has no range yet."""
         return (await self._current(interval))[0]
 
     async def recorded(self, interval: Interval) -> StreamCutRange | None:
@@ -52,13 +52,13 @@ class CutEntries:
         return None if found is None else found.range
 
     async def last(self, interval: Interval) -> StoredRange | None:
-        """The range that the interval's consumer took last in its chain, in whatever interval; None: it has none."""
+        """The last range in the chain of the interval's consumer, in whatever interval; None: it has none."""
         found = await self._deciding(interval)
         if found is None:
             return None
         entry = await self._table.get(found.record.identity.key)
         own = None if entry is None else CutRecord.from_json(entry.value)
-        return found if own is None or not counts_more(own, found.record) else StoredRange(own, found.version)
+        return found if own is None or not is_newer(own, found.record) else StoredRange(own, found.version)
 
     async def records(self, consumer: str, stream: StreamName) -> list[CutRecord]:
         """All intervals of a consumer of a stream, in the order of the stream."""
@@ -74,22 +74,22 @@ class CutEntries:
         return {key: _in_order(found[key]) for key in sorted(found)}
 
     async def _deciding(self, interval: Interval) -> StoredRange | None:
-        """The record of the consumer's last range, which says nothing of its state."""
+        """The record of the consumer's last range; its state is in the interval's own record."""
         entry = await self._table.get(interval.last_key)
         return None if entry is None else StoredRange(CutRecord.from_json(entry.value), entry.version)
 
     async def _current(self, interval: Interval) -> tuple[CutRecord | None, int | None]:
-        """The record that counts of an interval, and the version of its own one if there is one."""
+        """The valid record of an interval, and the version of the interval's own record, if it exists."""
         last = await self._deciding(interval)
         entry = await self._table.get(interval.key)
         own = None if entry is None else CutRecord.from_json(entry.value)
         version = None if entry is None else entry.version
-        if last is not None and last.interval == interval.name and (own is None or counts_more(last.record, own)):
+        if last is not None and last.interval == interval.name and (own is None or is_newer(last.record, own)):
             return last.record, version
         return own, version
 
     async def _change(self, interval: Interval, change: Callable[[CutRecord], CutRecord]) -> CutRecord:
-        """Put what `change` makes of an interval's record; again, if somebody else has changed it meanwhile."""
+        """Change an interval's record by `change`; again, if another process has changed it meanwhile."""
         while True:
             record, version = await self._current(interval)
             if record is None:
@@ -107,16 +107,16 @@ class CutEntries:
             return changed
 
 
-def counts_more(record: CutRecord, other: CutRecord) -> bool:
-    """Whether a record of an interval is newer than another one, or the same one and further on."""
+def is_newer(record: CutRecord, other: CutRecord) -> bool:
+    """True if a record of an interval is newer than another one, or the same one after more changes."""
     return (record.number, record.changes) > (other.number, other.changes)
 
 
 def _in_order(records: Iterable[CutRecord]) -> list[CutRecord]:
-    """The record that counts of each interval."""
+    """The valid record of each interval, in the order of the stream."""
     found: dict[str, CutRecord] = {}
     for record in records:
         known = found.get(record.interval)
-        if known is None or counts_more(record, known):
+        if known is None or is_newer(record, known):
             found[record.interval] = record
     return sorted(found.values(), key=lambda record: record.sort_key)

@@ -1,11 +1,11 @@
-"""The cut ledger: which range of a stream belongs to which interval of a consumer, in a key-value table.
+"""The cut ledger: the ranges of a stream that the intervals of a consumer have, in a key-value table.
 
 A consumer takes a stream range by range, one for each interval that its scheduler names. An interval that comes again
 finds its range. Intervals get ranges in one of two ways. In a *chain*, a new one starts where the last one ended: the
 record of the consumer's last range is put first and decides, and the next caller completes the interval's own record,
-so that a crash between the two puts loses nothing. Or ranges are *claimed*, each for itself, where something else says
-which they are, such as event times or a plan. Then an interval is done, or has failed, or is skipped by will, or gives
-its range back, to the next one of its chain. Schedulers are not known here.
+so that a crash between the two puts loses nothing. Or ranges are *claimed*, each for itself, where event times or a
+plan decide them. Then an interval is done, or has failed, or is skipped on purpose, or gives its range back to the next
+interval of its chain. This module knows no scheduler.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Final
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, counts_more
+from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, is_newer
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, IntervalState, SkippedPart
 from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.names import StreamName
@@ -29,8 +29,8 @@ CUT_TABLE: Final = "cut-ledger"
 class CutLedger(CutEntries):
     """The ranges of intervals in the table `scope/table`.
 
-    Every call raises TableNotFoundError if there is no such table, and LedgerError if it meets a record of
-    another version. `by` says in a record who made it; None is the user and the host of this process.
+    Every call raises TableNotFoundError if the table does not exist, and LedgerError if it meets a record of
+    another version. `by` is the author of a record or change; None is the user and the host of this process.
     """
 
     def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str = CUT_TABLE) -> None:
@@ -43,7 +43,7 @@ class CutLedger(CutEntries):
         """Make the table; returns False if it exists already.
 
         Raises:
-            ScopeNotFoundError: there is no such scope.
+            ScopeNotFoundError: the scope does not exist.
         """
         return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
 
@@ -61,16 +61,16 @@ class CutLedger(CutEntries):
         skipped: SkippedPart | None = None,
         state: IntervalState = IntervalState.OPEN,
     ) -> CutRecord:
-        """Record the range of an interval; it becomes the last one of the chain. An older one of the interval goes.
+        """Record the range of an interval; it becomes the last of the chain. An older range of the interval is dropped.
 
         Args:
             interval: the interval.
             taken: its range.
             after: what `last` found before the range was chosen.
             chained: refuse a range that does not start where the chain continues.
-            number: its position among the consumer's intervals, at least; greater than that of `after` in any case.
-            by: who records it.
-            skipped: what lies between the last range and this one, if it is gone.
+            number: its least position among the consumer's intervals; it is always greater than the number of `after`.
+            by: its author.
+            skipped: the part between the last range and this one, if it is gone.
             state: SKIPPED if it is not to be processed.
 
         Raises:
@@ -109,9 +109,9 @@ class CutLedger(CutEntries):
         times: tuple[datetime, datetime] | None = None,
         by: str | None = None,
     ) -> CutRecord:
-        """Record a range for an interval that has none, outside of any chain; returns what the interval has then.
+        """Record a range for an interval that has none, outside of any chain; returns the interval's record then.
 
-        If somebody was first, that is theirs: the same interval has the same range for all.
+        The first claim decides: the same interval has the same range for all callers.
         """
         record = CutRecord.new(interval, taken, by=by, number=number, follows=follows, times=times)
         while True:
@@ -127,13 +127,13 @@ class CutLedger(CutEntries):
     async def replace(
         self, record: CutRecord, taken: StreamCutRange, skipped: SkippedPart, *, by: str | None = None
     ) -> CutRecord:
-        """Give an interval another range, because a part of its own is gone; it is open then.
+        """Give an interval another range, because a part of its range is gone; it is open then.
 
         Args:
-            record: what the interval has.
+            record: the interval's record.
             taken: the range that it is to have.
-            skipped: what is gone.
-            by: who says so.
+            skipped: the part that is gone.
+            by: the author of the change.
 
         Raises:
             LedgerError: the interval has another range than `record` meanwhile.
@@ -156,8 +156,8 @@ class CutLedger(CutEntries):
 
         Args:
             interval: the interval.
-            processed: the range that was; refused if the interval has got another one meanwhile.
-            by: who has.
+            processed: the range that was processed; refused if the interval has got another one meanwhile.
+            by: the author of the change.
 
         Raises:
             LedgerError: the interval has no range, or another one, or was skipped, or has given its range back.
@@ -213,8 +213,8 @@ class CutLedger(CutEntries):
             given = give_back(record or last.record)
             if given == record:
                 return given
-            # Its own record decides whether it is done or gives back, that of the chain who takes a range after it.
-            # Both change at once: if one did without the other, and this process died, the range would be nobody's.
+            # Its own record decides its state; the record of the chain decides the next range. Both change at once: if
+            # one changed without the other, and this process died, no interval would have the range.
             value = given.to_json()
             try:
                 await self._table.replace_all(
@@ -227,7 +227,7 @@ class CutLedger(CutEntries):
             return given
 
     async def reopen(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
-        """Record that an interval is to be processed, whatever has become of it; it keeps its range.
+        """Record that an interval is to be processed, whatever its state is; it keeps its range.
 
         Raises:
             LedgerError: the interval has no range, or has given it back.
@@ -241,7 +241,7 @@ class CutLedger(CutEntries):
         return await self._change(interval, change)
 
     async def forget(self, consumer: str, stream: StreamName, interval: str | None = None) -> list[CutRecord]:
-        """Remove what is known of a consumer of a stream, or of one interval that it claimed; returns what that was.
+        """Remove the records of a consumer of a stream, or of one interval that it claimed; returns them.
 
         Raises:
             LedgerError: the interval is the last one of a chain, which cannot go without the others.
@@ -261,11 +261,11 @@ class CutLedger(CutEntries):
         return [record for record in found if record.interval == interval]
 
     async def _complete(self, last: CutRecord) -> None:
-        """Put the own record of an interval whose range is the last one: who took it may have died before that."""
+        """Put the own record of the interval that has the last range: the process that took it may have died before."""
         interval = last.identity
         entry = await self._table.get(interval.key)
-        if entry is not None and not counts_more(last, CutRecord.from_json(entry.value)):
-            return  # somebody else was here, and the interval may be done by now
+        if entry is not None and not is_newer(last, CutRecord.from_json(entry.value)):
+            return  # another process has put it, and the interval may be done by now
         with contextlib.suppress(TableConflictError):  # or is here just now
             if entry is None:
                 await self._table.put_if_absent(interval.key, last.to_json())

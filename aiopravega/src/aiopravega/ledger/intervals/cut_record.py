@@ -1,4 +1,4 @@
-"""What the cut ledger keeps of an interval: its range, its state, who took it and when."""
+"""The record of an interval in the cut ledger: its range, its state, its author and the times."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from aiopravega.names import StreamName
 
 VERSION: Final = 4
 _UNSAID: Final = 2  # the version that left its own number out
-_HALF_KEY: Final = 16  # bytes of a key that say whose it is; as many say which interval
+_HALF_KEY: Final = 16  # bytes of a key for the consumer; as many for the interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
 # Neighbours share a cut, so that nearly every second text has just been read.
 _cut_of = lru_cache(maxsize=256)(StreamCut.from_text)
 
 
 class IntervalState(StrEnum):
-    """What has become of an interval.
+    """The state of an interval.
 
     OPEN: a run has its range and may be at work; DONE: its consumer reported that it has been processed; FAILED: its
     run reported that it failed, and why; SKIPPED: somebody has decided that it is not processed; GIVEN_BACK: the next
@@ -61,7 +61,7 @@ def _digest(*parts: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What a scheduler names: one run of one consumer of one stream.
+    """An interval as a scheduler names it: one run of one consumer of one stream.
 
     Raises:
         ConfigurationError: the consumer or the interval has no name.
@@ -90,14 +90,14 @@ class Interval:
 
 
 class CutRecord(BaseModel):
-    """What is known of an interval.
+    """The record of an interval.
 
     `number` counts the intervals of a consumer in the order of the stream. `follows` says that the range starts where
     the one before it ended. `since` and `until` are the event times that the interval stands for, if it is one of time:
-    the end is not included. `changed_by`, `changed_at` and `reason` are those of the last change of `state`, and
-    `changes` counts them. `skipped_from` is where the range was to start, if what lies from there to `start` was
-    skipped because it was gone; `skipped_bytes` is its size, if somebody knew it, and `skipped_because` why
-    it was gone.
+    the end is not included. `changed_by`, `changed_at` and `reason` belong to the last change of `state`, and `changes`
+    counts the changes. `skipped_from` is the cut at which the range was to start, if the part from there to `start` was
+    skipped because it was gone; `skipped_bytes` is the size of the part, if it was known, and `skipped_because` the
+    reason why it was gone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -158,7 +158,7 @@ class CutRecord(BaseModel):
         """Read a value of the table.
 
         Raises:
-            LedgerError: it is of another version, or no such record.
+            LedgerError: it is of another version, or not a record of a cut ledger.
         """
         found = object_in(value)
         version = None if found is None else _version_of(found)
@@ -200,12 +200,12 @@ class CutRecord(BaseModel):
 
     @property
     def is_done(self) -> bool:
-        """Whether the interval has been processed."""
+        """True if the interval has been processed."""
         return self.state is IntervalState.DONE
 
     @property
     def is_waiting(self) -> bool:
-        """Whether somebody still has to process the interval: it is open, or has failed."""
+        """True if the interval is still to be processed: it is open, or has failed."""
         return self.state in (IntervalState.OPEN, IntervalState.FAILED)
 
     @property
@@ -215,13 +215,13 @@ class CutRecord(BaseModel):
 
     @property
     def sort_key(self) -> tuple[datetime, int, datetime]:
-        """What puts the records of a consumer in order: event times, if it has them, else numbers."""
+        """The key that puts the records of a consumer in order: event times if it has them, otherwise numbers."""
         return self.since or datetime.min.replace(tzinfo=UTC), self.number, self.recorded_at
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedPart:
-    """What a range leaves out at its beginning, because it is gone: where that started, its bytes, and why."""
+    """A part that a range leaves out at its beginning, because it is gone: its start, its bytes, and the reason."""
 
     start: StreamCut
     size: int | None
@@ -229,10 +229,10 @@ class SkippedPart:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of a record that say so."""
+        """The fields of a record for the part."""
         return {"skipped_from": self.start.to_text(), "skipped_bytes": self.size, "skipped_because": self.reason}
 
 
 def _version_of(found: dict[str, Any]) -> object:
-    """The version that a value of the table says to have; None: it is not one of ours."""
+    """The version that a value of the table names; None: the value is not a record of a cut ledger."""
     return found.get("version", _UNSAID) if found.keys() & {"version", "consumer"} else None

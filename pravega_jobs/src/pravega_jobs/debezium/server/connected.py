@@ -1,4 +1,4 @@
-"""Inspects a PostgreSQL before Debezium reads it: what its settings there lose, hide or stop."""
+"""Checks of a PostgreSQL that Debezium will read: settings and tables that lose or hide values, or stop Debezium."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -41,19 +41,20 @@ order by 1, 2
 
 
 def check_database(dsn: str, settings: Mapping[str, str], *, measure_rows: bool = False) -> list[SettingFinding]:
-    """Everything in a PostgreSQL that loses or hides values, or stops Debezium or the application.
+    """All findings about a PostgreSQL that loses or hides values, or stops Debezium or the application.
 
-    It inspects `wal_level`, at the user of the settings, and at each table that they lead to: is it there, what is its
-    `REPLICA IDENTITY`, does an event of its longest row fit into Pravega.
+    It inspects `wal_level`, the user of the settings, and each table that they name: its existence, its
+    `REPLICA IDENTITY`, and the size of an event of its longest row, which must fit into Pravega.
 
     Args:
-        dsn: of the database, for libpq. The user needs to see the tables' names; to measure rows, to read them.
-        settings: of Debezium Server, as `read_properties` gives them.
-        measure_rows: whether to measure the rows. It reads all of all tables.
+        dsn: the address of the database, for libpq. The user needs to see the tables' names; to measure rows, to read
+            the tables.
+        settings: the settings of Debezium Server, as `read_properties` gives them.
+        measure_rows: True to measure the rows. It reads all tables whole.
 
     Raises:
-        ConfigurationError: the settings are for another kind of database, or another database than the dsn, or are not
-            understood; or they change what is written of a row, and rows were to be measured.
+        ConfigurationError: the settings are for another kind of database, or another database than the DSN, or cannot
+            be parsed; or they change the events of a row, and rows were to be measured.
         LandingError: the database cannot be reached, or refuses.
     """
     check_connector(settings)

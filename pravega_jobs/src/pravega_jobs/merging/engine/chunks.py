@@ -1,7 +1,7 @@
 """Changes as Spark has reduced or sorted them, read back in chunks that fit into memory, as a table's columns.
 
-They are one for each key; all of a key, if the table has a history. A key is in one of the staged files only, so each
-chunk can be merged alone.
+There is one change for each key; with a history, all changes of a key. A key is in one of the staged files only, so
+each chunk can be merged alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS, Merge
 
-Rows = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 # Bytes of staged rows, not compressed, that are merged at once; a file of Spark's is not divided.
 CHUNK_BYTES: Final = 256 * 1024**2
 _DELETE: Final = "delete"
@@ -28,28 +28,29 @@ _DELETE: Final = "delete"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some changes, one for each key; all of a key, if the table has a history.
+    """Some changes: one for each key; with a history, all changes of a key.
 
     Args:
-        values: with the table's columns; null where a change has no value.
-        sent: by column, which changes have a value of it, null included; all have the columns that are not named.
-        lacking: by column, which changes lack a value of it that the row has (TOAST).
-        deletes: which changes are deletes.
+        values: the changes with the table's columns; null for a value that a change lacks.
+        sent: by column, a mask of the changes that have a value of it, null included; all changes have the columns that
+            are not named.
+        lacking: by column, a mask of the changes that lack a value of it that the row has (TOAST).
+        deletes: a mask of the deletes.
     """
 
     values: pa.Table
-    sent: Mapping[str, Rows]
-    lacking: Mapping[str, Rows]
-    deletes: Rows
+    sent: Mapping[str, Mask]
+    lacking: Mapping[str, Mask]
+    deletes: Mask
 
     def __len__(self) -> int:
         return len(self.deletes)
 
-    def has(self, name: str) -> Rows:
-        """Which changes have a value of a column."""
+    def has(self, name: str) -> Mask:
+        """A mask of the changes that have a value of a column."""
         return self.sent.get(name, np.ones(len(self), bool))
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> "Chunk":
+    def select(self, numbers: npt.NDArray[np.int64]) -> "Chunk":
         """Some of the changes, in an order."""
         sent, lacking = ({name: rows[numbers] for name, rows in each.items()} for each in (self.sent, self.lacking))
         return Chunk(self.values.take(pa.array(numbers)), sent, lacking, self.deletes[numbers])
@@ -61,7 +62,7 @@ def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHU
     Args:
         staged: rows that `last_changes` gave; `all_changes`, for a history.
         schema: the table's columns.
-        merge: what is merged.
+        merge: the merge.
         size: bytes of rows, not compressed, from which on a chunk is whole.
 
     Raises:
@@ -82,8 +83,8 @@ def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHU
 
 def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
     rows = pa.concat_tables([parquet.ParquetFile(file).read() for file in files]).combine_chunks()
-    times = tuple(TIME_COLUMNS) if merge.keeps_history else ()
-    for name in (*merge.settings.key, SEQUENCE_COLUMN, *times):
+    times = tuple(TIME_COLUMNS) if merge.rules.keeps_history else ()
+    for name in (*merge.rules.key, SEQUENCE_COLUMN, *times):
         if rows[name].null_count:
             raise LandingError(
                 f"{merge}: {rows[name].null_count} changes have no {name}. Events that could not be decoded "
@@ -91,17 +92,17 @@ def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
                 "Nothing was changed"
             )
     deletes, lacking = _mask(pc.equal(rows[CHANGE_TYPE], _DELETE)), _lacking(rows)
-    always = (*merge.settings.key, SEQUENCE_COLUMN)
+    always = (*merge.rules.key, SEQUENCE_COLUMN)
     sent, columns = {}, []
     for column in schema:
-        if column.name == DELETED_COLUMN and merge.keeps_deleted:
+        if column.name == DELETED_COLUMN and merge.rules.keeps_deleted:
             columns.append(pa.array(deletes))
-        elif column.name == FROM_COLUMN and merge.keeps_history:
+        elif column.name == FROM_COLUMN and merge.rules.keeps_history:
             columns.append(rows[times[0]].cast(column.type))
         elif column.name in rows.column_names:
             columns.append(rows[column.name].cast(column.type))
             if column.name not in always:
-                # A delete has the key, and nulls that are not the row's values.
+                # A delete has the key; its nulls are not the row's values.
                 sent[column.name] = ~deletes & ~lacking.get(column.name, np.zeros_like(deletes))
         else:
             columns.append(pa.nulls(rows.num_rows, column.type))
@@ -110,8 +111,8 @@ def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
     return Chunk(pa.table(columns, schema=schema), sent, lacking, deletes)
 
 
-def _lacking(rows: pa.Table) -> dict[str, Rows]:
-    """By column, which changes lack a value of it that the row has (TOAST)."""
+def _lacking(rows: pa.Table) -> dict[str, Mask]:
+    """By column, a mask of the changes that lack a value of it that the row has (TOAST)."""
     if UNCHANGED not in rows.column_names or not rows.num_rows:
         return {}
     lists = rows[UNCHANGED].combine_chunks()
@@ -124,6 +125,6 @@ def _lacking(rows: pa.Table) -> dict[str, Rows]:
     return found
 
 
-def _mask(values: pa.Array | pa.ChunkedArray) -> Rows:
-    found: Rows = np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values, bool)
+def _mask(values: pa.Array | pa.ChunkedArray) -> Mask:
+    found: Mask = np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values, bool)
     return found

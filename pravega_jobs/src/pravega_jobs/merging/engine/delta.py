@@ -1,4 +1,4 @@
-"""Merges into a Delta table: files that replace others, and what they hold, in one commit of its log."""
+"""Merges into a Delta table: files that replace others, and the holding, in one commit of its log."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta import DeltaFolder, unfit
-from pravega_jobs.landing.delta_holdings import DeltaNotes, commit_properties
+from pravega_jobs.landing.delta_holdings import DeltaHoldings, commit_properties
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
@@ -22,7 +22,8 @@ from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import Merging, NewFile
 from pravega_jobs.merging.engine.history import merging_for
-from pravega_jobs.merging.rules import Merge, Merged, Settings, decide
+from pravega_jobs.merging.rules import Merge, Merged, TableRules, decide
+from pravega_jobs.merging.target import TableState
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -33,14 +34,14 @@ _TRIES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class DeltaFile:
-    """A file of a Delta table: what the table's log says about it, and the bounds of the key's first column."""
+    """A file of a Delta table: its entry in the table's log, and the bounds of the key's first column."""
 
     table: Path
     action: dict[str, Any]
     bounds: tuple[Any, Any] | None
 
     def read(self, schema: pa.Schema) -> pa.Table:
-        """Some columns of the file; null, if it is older than a column."""
+        """Some columns of the file; null, if the file is older than a column."""
         file = parquet.ParquetFile(self.table / unquote(self.action["path"]))
         rows = file.read(columns=[name for name in schema.names if name in file.schema_arrow.names])
         found = [
@@ -61,26 +62,26 @@ class DeltaMerges:
     folder: DeltaFolder
 
     @property
-    def notes(self) -> DeltaNotes:
-        """What the table says that it holds."""
-        return self.folder.notes
+    def stored(self) -> DeltaHoldings:
+        """The files with the holdings of the table."""
+        return self.folder.stored
 
     def decide(self, merge: Merge, *, in_order: bool) -> Holding | None:
-        """What the table holds of the interval already; None: merge it.
+        """The holding of the merge's interval; None: the changes are to be merged.
 
         Raises:
-            LandingError: it must not be merged.
+            LandingError: the changes must not be merged.
         """
-        table = self.notes.table()
-        self.notes.held(table, merge.landing)  # fails, if its note is gone
+        table = self.stored.table()
+        self.stored.held(table, merge.landing)  # fails, if its note is gone
         text = None if table is None else table.metadata().configuration.get(MERGED)
-        settings = None if text is None else Settings.from_text(text)
-        return decide(self.notes.holdings(table), merge, settings, in_order=in_order)
+        settings = None if text is None else TableRules.from_text(text)
+        return decide(self.stored.holdings(table), merge, settings, in_order=in_order)
 
     @contextmanager
     def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Path]:
         """A new folder beside the table's files, for as long as the block runs."""
-        with new_folder(self.notes.work) as folder:
+        with new_folder(self.stored.work) as folder:
             yield folder
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
@@ -91,7 +92,7 @@ class DeltaMerges:
         """
         from deltalake.exceptions import CommitFailedError, DeltaError
 
-        with locked(self.notes.work / "lock"):
+        with locked(self.stored.work / "lock"):
             for _ in range(_TRIES):
                 held = self.decide(merge, in_order=in_order)
                 if held is not None:
@@ -100,21 +101,33 @@ class DeltaMerges:
                     return self._commit(staged, merge)
                 except (DeltaError, pa.ArrowException) as error:
                     # It may have failed behind the commit, or because another program has rewritten files.
-                    if isinstance(error, CommitFailedError) or self.notes.held(self.notes.table(), merge.landing):
+                    if isinstance(error, CommitFailedError) or self.stored.held(self.stored.table(), merge.landing):
                         continue
                     raise LandingError(f"{merge}: {self.folder.path} was not changed: {error}") from error
         raise LandingError(f"{merge}: others changed {self.folder.path} {_TRIES} times in between. Run it again")
 
+    def state(self) -> TableState | None:
+        """The columns and rows that the table's log notes; None: there is no table."""
+        table = self.stored.table()
+        if table is None:
+            return None
+        files = pa.table(table.get_add_actions(flatten=True))
+        counts = files["num_records"].to_pylist() if "num_records" in files.column_names else [None]
+        return TableState.of(_schema(table), None if None in counts else sum(counts))
+
+    def files(self, key: str) -> list[DeltaFile]:
+        """The files of the table, with the bounds of a column; none, if there is no table."""
+        table = self.stored.table()
+        return [] if table is None else files_of(table, self.folder.path, key)
+
     def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
-        table, added = _prepared(self.folder, self.notes.table(), staged.schema(), merge)
-        with new_folder(self.notes.work) as folder:
-            merging = merging_for(
-                merge, _schema(table), folder, files_of(table, self.folder.path, merge.settings.key[0])
-            )
-            merging.take_all(chunks(staged, merging.schema, merge))
+        table, added = _prepared(self.folder, self.stored.table(), staged.schema(), merge)
+        with new_folder(self.stored.work) as folder:
+            merging = merging_for(merge, _schema(table), folder, files_of(table, self.folder.path, merge.rules.key[0]))
+            merging.apply_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)
-            self.notes.write(holding, folder)
+            self.stored.write(holding, folder)
             target = local_path(self.folder.path) / f"merge-{folder.name}"
             folder.rename(target)
             table.create_write_transaction(
@@ -123,7 +136,7 @@ class DeltaMerges:
                 schema=table.schema(),
                 commit_properties=commit_properties(holding),
             )
-            self.notes.forget_others(holding)
+            self.stored.forget_others(holding)
             if not merging.added:
                 target.rmdir()
         return Merged(Action.MERGE, holding, merging.counts)
@@ -158,7 +171,7 @@ def _prepared(
     if columns:
         table.alter.add_columns(Schema.from_arrow(pa.schema(columns)).fields)
     if MERGED not in table.metadata().configuration:
-        table.alter.set_table_properties({MERGED: merge.settings.to_text()}, raise_if_not_exists=False)
+        table.alter.set_table_properties({MERGED: merge.rules.of_table.to_text()}, raise_if_not_exists=False)
     return DeltaTable(folder.path), [each.name for each in columns]
 
 
@@ -179,7 +192,7 @@ def _addition(folder: Path, file: NewFile, merge: Merge) -> Any:
 
     stats: dict[str, Any] = {"numRecords": file.rows}
     if file.bounds is not None:
-        name = merge.settings.key[0]
+        name = merge.rules.key[0]
         low, high = (each if isinstance(each, int) else str(each) for each in file.bounds)
         stats |= {"minValues": {name: low}, "maxValues": {name: high}, "nullCount": {name: 0}}
     return AddAction(

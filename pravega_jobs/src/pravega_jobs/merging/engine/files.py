@@ -1,6 +1,6 @@
-"""A table as files, merged with chunks of changes: which files are replaced, and the files that replace them.
+"""Merges of a table's files with chunks of changes: the files that are replaced, and the files that replace them.
 
-In memory are one chunk of changes and one file of the table at a time. Of a file, first the key and `_sequence` are
+In memory are one chunk of changes and one file of the table at a time. First the key and `_sequence` of a file are
 read; only a file that has a row to change is read whole, and written again.
 """
 
@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from aiopravega.errors import LandingError
-from pravega_jobs.merging.engine import ghost_rows
 from pravega_jobs.merging.engine import rows as of_rows
-from pravega_jobs.merging.engine.chunks import Chunk, Rows
+from pravega_jobs.merging.engine.chunks import Chunk, Mask
 from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Counts, Merge
 
 _KINDS: Final = (pa.types.is_integer, pa.types.is_date32)
@@ -55,13 +54,13 @@ class NewFile:
 
 @dataclass(slots=True)
 class Merging:
-    """One merge: the table's files as they would be after the chunks that it has seen.
+    """One merge: the table's files as they would be after the chunks until now.
 
     Args:
-        merge: what is merged.
-        schema: the table's columns; those that are not nullable must have values.
-        folder: where new files are written; it is made.
-        files: those of the table, of which `removed` are replaced by those of `added`.
+        merge: the merge.
+        schema: the table's columns; columns that are not nullable must have values.
+        folder: the folder of new files; it is made.
+        files: the files of the table. The files in `added` replace the files in `removed`.
     """
 
     merge: Merge
@@ -72,7 +71,7 @@ class Merging:
     added: list[NewFile] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
 
-    def take_all(self, found: Iterable[Chunk]) -> None:
+    def apply_all(self, found: Iterable[Chunk]) -> None:
         """Merge all chunks.
 
         Raises:
@@ -81,29 +80,29 @@ class Merging:
         self.folder.mkdir(parents=True, exist_ok=True)
         for chunk in found:
             if len(chunk):
-                self._take(chunk)
+                self._apply(chunk)
         if self.merge.snapshot is not None:
             self._remove_ghosts(self.merge.snapshot)
 
     def _remove_ghosts(self, snapshot: bytes) -> None:
-        """Remove rows that are older than the snapshot: the changes have replaced all that are in it, or newer."""
+        """Remove rows that are older than the snapshot: the changes have replaced all rows that are in it, or newer."""
         for file in self._now():
-            gone = ghost_rows.older(self._short(file), snapshot, str(self.merge))
+            gone = of_rows.older(self._short(file), snapshot, str(self.merge))
             if gone.any():
                 self.counts.ghosts += int(gone.sum())
-                self._replace(file, ghost_rows.without(file.read(self.schema), gone, self.merge))
+                self._replace(file, of_rows.without(file.read(self.schema), gone, self.merge))
 
-    def _take(self, chunk: Chunk) -> None:
+    def _apply(self, chunk: Chunk) -> None:
         matched, newer, was_deleted = (np.zeros(len(chunk), bool) for _ in range(3))
         bounds = bounds_of(chunk.values, self.merge)
         for file in self._now():
             if may_have(file, bounds):
-                self._take_file(file, chunk, matched, newer, was_deleted)
+                self._apply_to_file(file, chunk, matched, newer, was_deleted)
         of_rows.count(chunk, matched, newer, was_deleted, self.counts)
         self._write(of_rows.inserted(chunk, matched, self.merge))
 
-    def _take_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Rows, newer: Rows, gone: Rows) -> None:
-        """Merge a chunk with a file; notes which changes found a row, were newer, and found a row marked as deleted."""
+    def _apply_to_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Mask, newer: Mask, gone: Mask) -> None:
+        """Merge a chunk with a file, and mark the changes that matched a row, were newer, or matched a deleted row."""
         short = self._short(file)
         found = of_rows.match(short, chunk, self.merge)
         again = found.changes[matched[found.changes]]
@@ -116,12 +115,12 @@ class Merging:
             self._replace(file, of_rows.replaced(file.read(self.schema), chunk, found, self.merge))
 
     def _now(self) -> list["TableFile | NewFile"]:
-        """The files as they are after what was merged until now."""
+        """The files after the chunks that were merged until now."""
         return [*(each for each in self.files if each not in self.removed), *self.added]
 
     def _short(self, file: "TableFile | NewFile") -> pa.Table:
-        """Of all rows of a file the key, `_sequence`, and whether they are marked as deleted."""
-        own = [*self.merge.settings.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.keeps_deleted else ())]
+        """The key, `_sequence` and the mark of deletes of all rows of a file."""
+        own = [*self.merge.rules.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.rules.keeps_deleted else ())]
         return file.read(pa.schema([self.schema.field(name) for name in own]))
 
     def _replace(self, file: "TableFile | NewFile", rows: pa.Table) -> None:
@@ -148,7 +147,7 @@ class Merging:
 
 def bounds_of(rows: pa.Table, merge: Merge) -> tuple[Any, Any] | None:
     """The least and the greatest value of the key's first column, if its values are whole numbers or dates."""
-    column = rows[merge.settings.key[0]]
+    column = rows[merge.rules.key[0]]
     if not any(is_kind(column.type) for is_kind in _KINDS):
         return None
     found = pc.min_max(column)
@@ -157,5 +156,5 @@ def bounds_of(rows: pa.Table, merge: Merge) -> tuple[Any, Any] | None:
 
 
 def may_have(file: TableFile | NewFile, bounds: tuple[Any, Any] | None) -> bool:
-    """Whether a file may have a key within bounds of the key's first column, as far as both bounds are known."""
+    """True if a file may have a key within bounds of the key's first column, as far as both bounds are known."""
     return file.bounds is None or bounds is None or not (file.bounds[1] < bounds[0] or file.bounds[0] > bounds[1])

@@ -1,4 +1,4 @@
-"""What the files of a table with a history have of some keys: which version is current, and what the newest one is."""
+"""Versions of some keys in the files of a table with a history: the current one, and the newest one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import LandingError
 from pravega_jobs.merging.engine.rows import check_kind, joined
-from pravega_jobs.merging.engine.versions import NONE, Known, Numbers
+from pravega_jobs.merging.engine.versions import NONE, KnownVersions, Numbers
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
     END_COLUMN,
@@ -42,11 +42,11 @@ _FOUND: Final = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a table has of some keys, which are numbered.
+class HeldVersions:
+    """Versions that a table has of some keys, which are numbered.
 
     Args:
-        newest: by key, the position of what opened or closed its newest version; null: there is none.
+        newest: by key, the position of the change that opened or closed its newest version; null: there is none.
         since: by key, the latest time of its versions, in microseconds since 1970; the least number, if it has none.
         file_of: by key, the number of the file that has its current version, or -1.
         row_of: by key, the row in that file.
@@ -57,8 +57,8 @@ class Held:
     file_of: Numbers
     row_of: Numbers
 
-    def load(self, files: "list[TableFile | NewFile]", keys: Numbers, schema: pa.Schema) -> Known:
-        """The current versions of some keys, of which each is named once."""
+    def load(self, files: "list[TableFile | NewFile]", keys: Numbers, schema: pa.Schema) -> KnownVersions:
+        """The current versions of some keys, each named once."""
         rows, row_of, count = [schema.empty_table()], np.full(len(self.file_of), NONE), 0
         for number in np.unique(self.file_of[keys]):
             if number != NONE:
@@ -66,20 +66,22 @@ class Held:
                 rows.append(files[number].read(schema).take(pa.array(self.row_of[here])))
                 row_of[here] = np.arange(count, count + len(here))
                 count += len(here)
-        return Known(pa.concat_tables(rows), row_of, self.since)
+        return KnownVersions(pa.concat_tables(rows), row_of, self.since)
 
 
-def held(files: Iterable[tuple[int, pa.Table]], keys: pa.Table, lengths: pa.Array, merge: Merge) -> Held:
-    """Find what files have of some keys.
+def find_versions(
+    files: Iterable[tuple[int, pa.Table]], keys: pa.Table, lengths: pa.Array, merge: Merge
+) -> HeldVersions:
+    """Find the versions that files have of some keys.
 
     Args:
-        files: their numbers, and of all of their rows the key and the columns of a history.
-        keys: each once.
+        files: the number of each file, and the key and the columns of a history of all its rows.
+        keys: the keys, each once.
         lengths: by key, the length of the positions of its changes.
-        merge: what is merged.
+        merge: the merge.
 
     Raises:
-        LandingError: a key has two current versions, or positions are of another kind than those of the changes.
+        LandingError: a key has two current versions, or its positions are of another kind than the changes'.
     """
     numbered = keys.append_column(_KEY, pa.array(np.arange(keys.num_rows)))
     found = [_FOUND.empty_table()]
@@ -105,7 +107,7 @@ def held(files: Iterable[tuple[int, pa.Table]], keys: pa.Table, lengths: pa.Arra
     row_of[current[_KEY].to_numpy()] = current[_ROW].to_numpy()
     of_key[newest[_KEY].to_numpy()] = np.arange(newest.num_rows)
     positions = newest[_POSITION].combine_chunks().take(pa.array(of_key, mask=of_key == NONE))
-    return Held(positions, since, file_of, row_of)
+    return HeldVersions(positions, since, file_of, row_of)
 
 
 def _found(number: int, rows: pa.Table, keys: pa.Table, merge: Merge) -> pa.Table:
@@ -113,7 +115,7 @@ def _found(number: int, rows: pa.Table, keys: pa.Table, merge: Merge) -> pa.Tabl
     position = pc.coalesce(rows[END_COLUMN], rows[SEQUENCE_COLUMN])
     time = pc.coalesce(rows[TO_COLUMN], rows[FROM_COLUMN]).cast(pa.int64())
     current = pc.fill_null(rows[CURRENT_COLUMN], fill_value=True)
-    right = rows.select(list(merge.settings.key))
+    right = rows.select(list(merge.rules.key))
     right = right.append_column(_ROW, pa.array(np.arange(rows.num_rows))).append_column(_POSITION, position)
     right = right.append_column(_TIME, time).append_column(CURRENT_COLUMN, current)
     pairs = joined(keys, right, merge)
@@ -121,7 +123,7 @@ def _found(number: int, rows: pa.Table, keys: pa.Table, merge: Merge) -> pa.Tabl
 
 
 def _newest(found: pa.Table) -> pa.Table:
-    """Of each key the version with the greatest position; a current one, if there are some."""
+    """The version with the greatest position of each key; a current one, if there are some."""
     order = [(_KEY, "ascending"), (_POSITION, "ascending"), (CURRENT_COLUMN, "ascending")]
     # Positions that are null come before all others.
     filled = pc.fill_null(found[_POSITION], b"")

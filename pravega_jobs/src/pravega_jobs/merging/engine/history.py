@@ -1,8 +1,8 @@
-"""A table with a history, merged with chunks of changes: versions are closed and opened, none is lost.
+"""Merges of a table with a history: changes close versions and open new ones, and no version is lost.
 
 In memory are one chunk, the current versions of its keys, and one file of the table at a time. A file with a current
-version that ends is written again, with the new one of its key instead of it. Closed versions go into files of their
-own: nothing changes them, so these are not written again.
+version that ends is written again, with the new one of its key instead of it. Closed versions go into
+separate files, which are never written again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from pravega_jobs.merging.engine.chunks import Chunk
 from pravega_jobs.merging.engine.files import Merging, NewFile, TableFile, bounds_of, may_have
-from pravega_jobs.merging.engine.held_versions import Held, held
+from pravega_jobs.merging.engine.held_versions import HeldVersions, find_versions
 from pravega_jobs.merging.engine.versions import NONE, Numbers, versions
 from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN, Merge
 
 
 def merging_for(merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile]) -> Merging:
-    """A merge as its table needs it: with a history, or without; the arguments are those of `Merging`."""
-    kind = HistoryMerging if merge.keeps_history else Merging
+    """The merge of a table with a history, or without; its arguments are those that `Merging` takes."""
+    kind = HistoryMerging if merge.rules.keeps_history else Merging
     return kind(merge, schema, folder, files)
 
 
@@ -30,24 +30,24 @@ def merging_for(merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[T
 class HistoryMerging(Merging):
     """One merge into a table with a history."""
 
-    def _take(self, chunk: Chunk) -> None:
+    def _apply(self, chunk: Chunk) -> None:
         chunk, keys = by_key(chunk, self.merge)
         files = self._now()
         firsts = np.unique(keys, return_index=True)[1]
         lengths = pc.binary_length(chunk.values[SEQUENCE_COLUMN].take(pa.array(firsts)).combine_chunks())
-        distinct = chunk.values.select(list(self.merge.settings.key)).take(pa.array(firsts))
-        found = held(self._short_of(files, chunk), distinct, lengths, self.merge)
+        distinct = chunk.values.select(list(self.merge.rules.key)).take(pa.array(firsts))
+        found = find_versions(self._short_of(files, chunk), distinct, lengths, self.merge)
         newest = found.newest.take(pa.array(keys))
         is_new = pc.fill_null(pc.greater(chunk.values[SEQUENCE_COLUMN], newest), fill_value=True)
         left = np.flatnonzero(np.asarray(is_new, bool) & ~_repeated(chunk, keys))
         self.counts.older += len(chunk) - len(left)
         if len(left):
-            self._apply(chunk.take(left), keys[left], found, files)
+            self._apply_newer(chunk.select(left), keys[left], found, files)
 
-    def _apply(self, chunk: Chunk, keys: Numbers, found: Held, files: list[TableFile | NewFile]) -> None:
+    def _apply_newer(self, chunk: Chunk, keys: Numbers, found: HeldVersions, files: list[TableFile | NewFile]) -> None:
         known = found.load(files, np.unique(keys), self.schema)
         made = versions(chunk, keys, known, self.merge, self.counts)
-        # A new version lies where the one lay that its key had before.
+        # A new version goes into the file that had the version before of its key.
         file_of_old, file_of_new = found.file_of[made.ended], found.file_of[made.keys]
         for number in np.unique(file_of_old):
             rows = files[number].read(self.schema)
@@ -59,8 +59,8 @@ class HistoryMerging(Merging):
         self._write(made.closed)
 
     def _short_of(self, files: list[TableFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:
-        """Of the files that may have keys of a chunk, the key and the columns of a history of all rows."""
-        own = (*self.merge.settings.key, SEQUENCE_COLUMN, *HISTORY_COLUMNS)
+        """The key and the columns of a history of all rows, of the files that may have keys of a chunk."""
+        own = (*self.merge.rules.key, SEQUENCE_COLUMN, *HISTORY_COLUMNS)
         schema, bounds = pa.schema([self.schema.field(name) for name in own]), bounds_of(chunk.values, self.merge)
         for number, file in enumerate(files):
             if may_have(file, bounds):
@@ -68,22 +68,22 @@ class HistoryMerging(Merging):
 
 
 def by_key(chunk: Chunk, merge: Merge) -> tuple[Chunk, Numbers]:
-    """Changes by key and position, and the number of the key of each. Of those at one position a delete is the last."""
-    columns = {name: chunk.values[name] for name in (*merge.settings.key, SEQUENCE_COLUMN)}
+    """Changes by key and position, and the number of the key of each. At one position a delete is the last."""
+    columns = {name: chunk.values[name] for name in (*merge.rules.key, SEQUENCE_COLUMN)}
     table = pa.table(
         [*columns.values(), pa.array(chunk.deletes)], names=[str(each) for each in range(len(columns) + 1)]
     )
     order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])
-    chunk = chunk.take(order.to_numpy())
+    chunk = chunk.select(order.to_numpy())
     differs = np.zeros(max(0, len(chunk) - 1), bool)
-    for name in merge.settings.key:
+    for name in merge.rules.key:
         column = chunk.values[name]
         differs |= np.asarray(pc.not_equal(column.slice(1), column.slice(0, len(chunk) - 1)), bool)
     return chunk, np.cumsum(np.concatenate(([False], differs))).astype(np.int64)
 
 
 def _repeated(chunk: Chunk, keys: Numbers) -> np.ndarray:
-    """Which changes another one of the same key and position follows: Debezium has written them twice."""
+    """A mask of the changes that are followed by one of the same key and position: Debezium has written them twice."""
     positions = chunk.values[SEQUENCE_COLUMN]
     same = np.asarray(pc.equal(positions.slice(1), positions.slice(0, len(chunk) - 1)), bool)
     return np.append(same & (keys[1:] == keys[:-1]), False)

@@ -1,4 +1,4 @@
-"""Merges into an Iceberg table: files that replace others, and what they hold, in one commit of its catalog."""
+"""Merges into an Iceberg table: files that replace others, and the holding, in one commit of its catalog."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,8 @@ from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import Merging
 from pravega_jobs.merging.engine.history import merging_for
-from pravega_jobs.merging.rules import Merge, Merged, Settings, decide
+from pravega_jobs.merging.rules import Merge, Merged, TableRules, decide
+from pravega_jobs.merging.target import TableState
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _WORK: Final = ".merging"
 _TRIES: Final = 10
 _NAMES: Final = "schema.name-mapping.default"
+_RECORDS: Final = "total-records"
+_DELETES: Final = "total-position-deletes", "total-equality-deletes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,14 @@ class IcebergMerges:
     named: Iceberg
 
     def decide(self, merge: Merge, *, in_order: bool) -> Holding | None:
-        """What the table holds of the interval already; None: merge it.
+        """The holding of the merge's interval; None: the changes are to be merged.
 
         Raises:
-            LandingError: it must not be merged.
+            LandingError: the changes must not be merged.
         """
         table = self.named.table()
         text = None if table is None else table.properties.get(MERGED)
-        settings = None if text is None else Settings.from_text(text)
+        settings = None if text is None else TableRules.from_text(text)
         return decide(self.named.holdings(), merge, settings, in_order=in_order)
 
     @contextmanager
@@ -71,8 +74,8 @@ class IcebergMerges:
         """A new folder beside the table's files, for as long as the block runs. The table is made if it is missing.
 
         Args:
-            columns: of the changes.
-            merge: what is merged.
+            columns: the columns of the changes.
+            merge: the merge.
 
         Raises:
             LandingError: a table cannot have these columns.
@@ -96,7 +99,7 @@ class IcebergMerges:
             try:
                 return self._commit(staged, merge)
             except (CommitFailedException, CommitStateUnknownException, ValidationException):
-                continue  # another commit was first, maybe one of this interval; or the next look finds out
+                continue  # another commit was first, maybe of this interval; or the next try finds the holding
             except (ValueError, TypeError, NotImplementedError) as error:
                 raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
         raise LandingError(
@@ -104,13 +107,29 @@ class IcebergMerges:
             "clear answer. Run it again: it finds out what the table holds"
         )
 
+    def state(self) -> TableState | None:
+        """The columns and rows that the table's metadata note; None: there is no table."""
+        table = self.named.table()
+        if table is None:
+            return None
+        snapshot = table.current_snapshot()
+        summary = None if snapshot is None else snapshot.summary
+        count = None if summary is None else summary[_RECORDS]
+        others = any(summary is not None and int(summary[name] or 0) for name in _DELETES)
+        return TableState.of(_schema(table), None if count is None or others else int(count))
+
+    def files(self, key: str) -> list[IcebergFile]:
+        """The files of the table, with the bounds of a column; none, if there is no table."""
+        table = self.named.table()
+        return [] if table is None else files_of(table, key)
+
     def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
         from pyiceberg.exceptions import CommitFailedException, ValidationException
 
         table, added = self._prepared(staged.schema(), merge)
         with new_folder(local_path(table.location()) / _WORK) as folder:
-            merging = merging_for(merge, _schema(table), folder, files_of(table, merge.settings.key[0]))
-            merging.take_all(chunks(staged, merging.schema, merge))
+            merging = merging_for(merge, _schema(table), folder, files_of(table, merge.rules.key[0]))
+            merging.apply_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)
             paths = into_table(table, folder, [each.path.name for each in merging.added])
@@ -173,7 +192,7 @@ def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding
                 for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths)):
                     snapshot.append_data_file(file)
         transaction.set_properties(
-            {note_name(holding.consumer, holding.interval): note, MERGED: merging.merge.settings.to_text()}
+            {note_name(holding.consumer, holding.interval): note, MERGED: merging.merge.rules.of_table.to_text()}
         )
 
 

@@ -13,8 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import LandingError
-from pravega_jobs.merging.engine.chunks import Chunk, Rows
-from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Counts, Merge, Unsent
+from pravega_jobs.merging.engine.chunks import Chunk, Mask
+from pravega_jobs.merging.rules import (
+    CURRENT_COLUMN,
+    DELETED_COLUMN,
+    END_COLUMN,
+    SEQUENCE_COLUMN,
+    Counts,
+    Merge,
+    Unsent,
+)
 
 Numbers = npt.NDArray[np.int64]
 _ROW: Final = "row of the file"
@@ -23,25 +31,25 @@ _CHANGE: Final = "number of the change"
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of a row of a file and the change of its key: both as numbers, and whether the change is newer."""
+    """Pairs of a row of a file and the change of its key, both as numbers, and a mask of the changes that are newer."""
 
     rows: Numbers
     changes: Numbers
-    newer: Rows
+    newer: Mask
 
 
 def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
-    """Find the rows of a file that changes are of.
+    """Find the rows of a file that have the keys of changes.
 
     Args:
-        found: key and `_sequence` of all rows of the file.
+        found: the key and `_sequence` of all rows of the file.
         chunk: the changes.
-        merge: what is merged.
+        merge: the merge.
 
     Raises:
-        LandingError: a key is in the file twice, or the positions are of another kind than those of the changes.
+        LandingError: a key is in the file twice, or its positions are of another kind than the changes'.
     """
-    key = list(merge.settings.key)
+    key = list(merge.rules.key)
     left = chunk.values.select(key).append_column(_CHANGE, pa.array(np.arange(len(chunk))))
     pairs = joined(left, found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows))), merge)
     rows, changes = pairs[_ROW].to_numpy(), pairs[_CHANGE].to_numpy()
@@ -59,7 +67,7 @@ def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:
     Raises:
         LandingError: rows cannot be found by columns of these types.
     """
-    key = list(merge.settings.key)
+    key = list(merge.rules.key)
     try:
         return left.join(right, key, join_type="inner")
     except pa.ArrowInvalid as error:
@@ -67,10 +75,10 @@ def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:
 
 
 def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", who: str) -> None:
-    """Check that positions of the table can be compared with those of changes, by their length.
+    """Check that positions of the table can be compared with positions of changes, by their length.
 
     Raises:
-        LandingError: they cannot.
+        LandingError: the lengths differ.
     """
     if pc.any(pc.not_equal(pc.binary_length(positions), lengths)).as_py():
         raise LandingError(
@@ -81,7 +89,7 @@ def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", who
 
 def twice(chunk: Chunk, change: int, merge: Merge) -> LandingError:
     """The error for a key that the table has twice."""
-    row = chunk.values.select(list(merge.settings.key)).slice(change, 1).to_pylist()[0]
+    row = chunk.values.select(list(merge.rules.key)).slice(change, 1).to_pylist()[0]
     return LandingError(f"{merge}: the table has two rows of the key {row}: remove one. Nothing was changed")
 
 
@@ -91,8 +99,8 @@ def replaced(rows: pa.Table, chunk: Chunk, matches: Matches, merge: Merge) -> pa
     Args:
         rows: all rows of the file, with the table's columns.
         chunk: the changes.
-        matches: what `match` found.
-        merge: what is merged.
+        matches: the result of `match`.
+        merge: the merge.
     """
     numbers, changes = matches.rows[matches.newer], matches.changes[matches.newer]
     columns = []
@@ -103,36 +111,36 @@ def replaced(rows: pa.Table, chunk: Chunk, matches: Matches, merge: Merge) -> pa
         both = pa.chunked_array([*rows[name].chunks, *chunk.values[name].chunks], type=rows.schema.field(name).type)
         columns.append(both.take(pa.array(source)))
     result = pa.table(columns, names=rows.column_names)
-    if merge.keeps_deleted:
+    if merge.rules.keeps_deleted:
         return result
     stay = np.ones(rows.num_rows, bool)
     stay[numbers[chunk.deletes[changes]]] = False
     return result.filter(pa.array(stay))
 
 
-def inserted(chunk: Chunk, matched: Rows, merge: Merge) -> pa.Table:
-    """The rows of changes whose key the table does not have.
+def inserted(chunk: Chunk, matched: Mask, merge: Merge) -> pa.Table:
+    """The new rows: changes whose key the table does not have.
 
     Raises:
         LandingError: a value was not sent, and the table does not have it either.
     """
-    new = ~matched if merge.keeps_deleted else ~matched & ~chunk.deletes
+    new = ~matched if merge.rules.keeps_deleted else ~matched & ~chunk.deletes
     check_unsent({name: new & lacks & ~chunk.deletes for name, lacks in chunk.lacking.items()}, merge)
     return chunk.values.filter(pa.array(new))
 
 
-def check_unsent(unsent: Mapping[str, Rows], merge: Merge) -> None:
-    """Check that all values are known, unless null may be taken for those that are not.
+def check_unsent(unsent: Mapping[str, Mask], merge: Merge) -> None:
+    """Check that all values are known, unless null may be taken for unknown values.
 
     Args:
-        unsent: by column, which changes lack a value that the table does not have either.
-        merge: what is merged.
+        unsent: by column, a mask of the changes that lack a value that the table does not have either.
+        merge: the merge.
 
     Raises:
         LandingError: a value is not known.
     """
     names = sorted(name for name, rows in unsent.items() if rows.any())
-    if not names or merge.unsent is Unsent.NULL:
+    if not names or merge.rules.unsent is Unsent.NULL:
         return
     count = int(np.logical_or.reduce([unsent[name] for name in names]).sum())
     raise LandingError(
@@ -142,15 +150,15 @@ def check_unsent(unsent: Mapping[str, Rows], merge: Merge) -> None:
     )
 
 
-def count(chunk: Chunk, matched: Rows, newer: Rows, was_deleted: Rows, counts: Counts) -> None:
-    """Add what happened to the changes of a chunk.
+def count(chunk: Chunk, matched: Mask, newer: Mask, was_deleted: Mask, counts: Counts) -> None:
+    """Count what happened to the changes of a chunk.
 
     Args:
         chunk: the changes.
-        matched: which of them found a row.
-        newer: which of those were newer than the row.
-        was_deleted: which of those found a row that was marked as deleted.
-        counts: to be added to.
+        matched: a mask of the changes that found a row.
+        newer: a mask of the changes that were newer than their row.
+        was_deleted: a mask of the changes whose row was marked as deleted.
+        counts: the counts to add to.
     """
     deletes = chunk.deletes
     counts.older += int((matched & ~newer).sum())
@@ -160,8 +168,38 @@ def count(chunk: Chunk, matched: Rows, newer: Rows, was_deleted: Rows, counts: C
     counts.updated += int((newer & ~deletes & ~was_deleted).sum())
 
 
-def deleted_of(rows: pa.Table, merge: Merge) -> Rows:
-    """Which rows of a file are marked as deleted."""
-    if not merge.keeps_deleted:
+def deleted_of(rows: pa.Table, merge: Merge) -> Mask:
+    """A mask of the rows of a file that are marked as deleted."""
+    if not merge.rules.keeps_deleted:
         return np.zeros(rows.num_rows, bool)
     return np.asarray(pc.fill_null(rows[DELETED_COLUMN], fill_value=False), bool)
+
+
+def older(found: pa.Table, position: bytes, who: str) -> Mask:
+    """A mask of the rows of a file that are older than a position, and neither marked as deleted nor closed versions.
+
+    Args:
+        found: `_sequence` of all rows of the file, and `_deleted`, `_current` and `_end_sequence`, if the table has it.
+        position: a position in the database's log.
+        who: the beginning of the error's text.
+
+    Raises:
+        LandingError: the positions are of another kind.
+    """
+    positions = found[SEQUENCE_COLUMN]
+    check_kind(positions, len(position), who)
+    before: Mask = np.asarray(pc.fill_null(pc.less(positions, position), fill_value=True), bool)
+    if END_COLUMN in found.column_names:
+        before &= np.asarray(pc.fill_null(found[CURRENT_COLUMN], fill_value=True), bool)
+    if DELETED_COLUMN not in found.column_names:
+        return before
+    before &= ~np.asarray(pc.fill_null(found[DELETED_COLUMN], fill_value=False), bool)
+    return before
+
+
+def without(rows: pa.Table, gone: Mask, merge: Merge) -> pa.Table:
+    """The rows of a file without some of them; with soft deletes, those stay, marked."""
+    if not merge.rules.keeps_deleted:
+        return rows.filter(pa.array(~gone))
+    marked = pc.or_(pc.fill_null(rows[DELETED_COLUMN], fill_value=False), pa.array(gone))
+    return rows.set_column(rows.column_names.index(DELETED_COLUMN), rows.schema.field(DELETED_COLUMN), marked)

@@ -1,7 +1,7 @@
 """Changes of some keys, and the current version of each in a table, as versions with a beginning and an end: no I/O.
 
-Versions of a key follow one another by position, never by time. A change with the values of the version before makes
-none: it tells nothing new. Versions never overlap: a time that goes back is that of the version before.
+Versions of a key follow one another by position, never by time. A change with the values of the version before opens no
+version. Versions never overlap: a time that goes back is replaced by the time of the version before.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pravega_jobs.merging.engine.chunks import Chunk, Rows
+from pravega_jobs.merging.engine.chunks import Chunk, Mask
 from pravega_jobs.merging.engine.rows import check_unsent
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
@@ -30,13 +30,14 @@ NONE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a table has of some keys, which are numbered.
+class KnownVersions:
+    """Current versions that a table has of some keys, which are numbered.
 
     Args:
         rows: their current versions, with the table's columns.
         row_of: by key, the number of its current version in `rows`, or -1.
-        since: by key, the latest time of its versions, in microseconds since 1970; the least number, if it has none.
+        since: by key, the latest time of its versions, in microseconds since 1970; the least number, if it has no
+            version.
     """
 
     rows: pa.Table
@@ -46,12 +47,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What changes make of current versions.
+    """Versions after some changes.
 
     Args:
-        ended: the keys whose version in `Known.rows` is current no more.
-        closed: these versions as they are now, and versions that were opened and closed by the changes.
-        current: new versions that nothing has closed.
+        ended: the keys whose version in `KnownVersions.rows` is not current any more.
+        closed: these versions as they are now, and versions that the changes opened and closed.
+        current: new versions that no change has closed.
         keys: by row of `current`, its key.
     """
 
@@ -61,15 +62,15 @@ class Versions:
     keys: Numbers
 
 
-def versions(chunk: Chunk, keys: Numbers, known: Known, merge: Merge, counts: Counts) -> Versions:
+def versions(chunk: Chunk, keys: Numbers, known: KnownVersions, merge: Merge, counts: Counts) -> Versions:
     """The versions that changes make.
 
     Args:
         chunk: the changes by key and position, none twice, and none that the table has.
         keys: the number of the key of each change.
-        known: what the table has of them.
-        merge: what is merged.
-        counts: to be added to.
+        known: the versions that the table has of these keys.
+        merge: the merge.
+        counts: the counts to add to.
 
     Raises:
         LandingError: a value was not sent, and no version before has it either.
@@ -92,11 +93,11 @@ def versions(chunk: Chunk, keys: Numbers, known: Known, merge: Merge, counts: Co
     return _made(values, keys, known, opens, opens | closes)
 
 
-def _made(values: pa.Table, keys: Numbers, known: Known, opens: Rows, acts: Rows) -> Versions:
-    """The versions, of changes of which some open one, and these and others act, which is to end the one before."""
+def _made(values: pa.Table, keys: Numbers, known: KnownVersions, opens: Mask, acts: Mask) -> Versions:
+    """The versions of changes: `opens` marks changes that open one, `acts` these and changes that only end one."""
     acting = np.flatnonzero(acts)
     times = pa.array(_not_back(values[FROM_COLUMN], keys, known.since, acts), values.schema.field(FROM_COLUMN).type)
-    # What acts next on the same key ends what was opened.
+    # The next change that acts on the same key ends the version.
     same_key = np.append(keys[acting][1:] == keys[acting][:-1], False)[: len(acting)]
     end = np.where(same_key, np.append(acting[1:], NONE)[: len(acting)], NONE)
     opening = opens[acting]
@@ -129,15 +130,15 @@ def _marked(rows: pa.Table, values: pa.Table, times: pa.Array, end: Numbers) -> 
     return rows
 
 
-def _filled(chunk: Chunk, starts: Rows, base: Numbers, known: Known, merge: Merge) -> pa.Table:
-    """The changes with all values: what one has not sent is that of the version before, if there is one.
+def _filled(chunk: Chunk, starts: Mask, base: Numbers, known: KnownVersions, merge: Merge) -> pa.Table:
+    """The changes with all values: a value that was not sent comes from the version before, if there is one.
 
     Args:
         chunk: the changes.
-        starts: where a version does not follow another change: the first of a key, and what comes after a delete.
-        base: by change that is the first of its key, the number of the current version before it; elsewhere -1.
-        known: what the table has.
-        merge: what is merged.
+        starts: a mask of the changes that follow no other change: the first of a key, and the first after a delete.
+        base: for the first change of a key, the number of the current version before it; -1 for other changes.
+        known: the versions that the table has.
+        merge: the merge.
     """
     numbers = np.arange(len(chunk))
     start = np.maximum.accumulate(np.where(starts, numbers, 0))
@@ -157,21 +158,21 @@ def _joined(known: pa.Table, changes: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def _own(values: pa.Table, merge: Merge) -> list[str]:
-    """The columns of which a version is made."""
+    """The columns whose values make a version."""
     return [
         name
         for name in values.column_names
-        if name not in merge.settings.key and name not in (SEQUENCE_COLUMN, *HISTORY_COLUMNS)
+        if name not in merge.rules.key and name not in (SEQUENCE_COLUMN, *HISTORY_COLUMNS)
     ]
 
 
-def _first(keys: Numbers) -> Rows:
-    """Which changes are the first ones of their key."""
+def _first(keys: Numbers) -> Mask:
+    """A mask of the changes that are the first of their key."""
     return np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]))
 
 
-def _differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Rows:
-    """Whether values differ; null is a value, and so is what is not a number."""
+def _differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Mask:
+    """A mask of the values that differ; null and NaN are values."""
     try:
         equal = pc.fill_null(pc.equal(new, old), fill_value=False)
     except pa.ArrowNotImplementedError:  # structs, lists
@@ -183,12 +184,12 @@ def _differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Rows:
     return ~np.asarray(equal, bool)
 
 
-def _not_back(times: pa.ChunkedArray, keys: Numbers, since: Numbers, acts: Rows) -> Numbers:
-    """The time of each change that acts, which is never before that of another one before it of the same key."""
+def _not_back(times: pa.ChunkedArray, keys: Numbers, since: Numbers, acts: Mask) -> Numbers:
+    """The time of each change that acts, never before the time of an earlier change of the same key."""
     found = times.cast(pa.int64()).to_numpy()
     known, ranks = np.unique(np.concatenate((found, since[keys])), return_inverse=True)
     own, earlier = ranks[: len(found)], ranks[len(found) :]
-    # The greatest until now, within each key: ranks of later keys are all greater than those of earlier ones.
+    # The greatest until now, within each key: all ranks of later keys are greater than all ranks of earlier keys.
     first_of = keys * len(known)
     greatest = np.maximum.accumulate(first_of + np.maximum(np.where(acts, own, 0), earlier)) - first_of
     latest: Numbers = known[greatest]

@@ -2,26 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import Context, XComArg
 
-from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.tasks.arguments import check_choice, check_known
+from airflow_pravega.tasks.arguments import check_known, is_known
 from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
 from airflow_pravega.tasks.intervals import shown
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
-from pravega_jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from pravega_jobs.merging.rules import check_history
+from pravega_jobs.merging import Merged, MergeRules, merge_changes
+from pravega_jobs.merging.reading import change_columns, change_options, merged_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+# Stands for the key, which may be known only when the task runs.
+_SOME_KEY: Final = ("id",)
 
 
 class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
@@ -88,12 +89,9 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     ) -> None:
         super().__init__(**kwargs)
         check_known(table, merged_table)
-        check_choice(Deletes, "deletes", deletes)
-        check_choice(Evolution, "new_columns", new_columns)
-        check_choice(Unsent, "unsent", unsent)
-        check_choice(Ghosts, "ghosts", ghosts)
-        check_choice(History, "history", history)
-        check_known(history, lambda text: check_history(text, deletes, ghosts))
+        texts = {"deletes": deletes, "new_columns": new_columns, "unsent": unsent, "ghosts": ghosts, "history": history}
+        with failing_for_good():  # of those that are known now; the others are checked when the task runs
+            MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
         self.stream_cuts = stream_cuts
         self.table = table
         self.key = key
@@ -115,23 +113,19 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
-            landing_of(StreamCutRange.from_json(given), given.get("consumer"), given.get("interval"))
-            target = merged_table(self.table)
-            key = key_columns(self.key)
-
-        def work(client: PravegaClient, frame: "DataFrame") -> Merged:
-            del client
-            merged = merge_into(
-                self.transformed(frame),
-                target,
-                given,
-                key=key,
+            landing, target = landing_of(given), merged_table(self.table)
+            rules = MergeRules.of(
+                self.key,
                 deletes=self.deletes,
                 new_columns=self.new_columns,
                 unsent=self.unsent,
                 ghosts=self.ghosts,
                 history=self.history,
             )
+
+        def work(client: PravegaClient, frame: "DataFrame") -> Merged:
+            del client
+            merged = merge_changes(self.transformed(frame), target, landing, rules)
             folder = folder_of(self.table)
             self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
             return merged
@@ -140,8 +134,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             context,
             given,
             work,
-            columns=change_columns(self.columns, self.ghosts, self.history),
-            more_options=change_options(key, self.columns, self.options, self.ghosts, self.history),
+            columns=change_columns(self.columns, rules),
+            more_options=change_options(self.columns, self.options, rules),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import Context, XComArg
 
-from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -93,8 +92,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         hook = PravegaHook(self.pravega_conn_id)
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
-            cuts = StreamCutRange.from_json(given)
-            landing_of(cuts, given.get("consumer"), given.get("interval"), generation)
+            landing_of(given, generation=generation)
             dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
             target = shown_table(self.table, dsn, _BESIDE)
 

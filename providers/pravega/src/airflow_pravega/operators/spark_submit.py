@@ -31,9 +31,9 @@ from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import finish, shown
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.remote.orders import (
-    HandedInput,
-    HandedPiece,
-    Handover,
+    InputOrder,
+    RangeOrder,
+    WorkOrder,
     connection_without_secrets,
     secrets_environment,
 )
@@ -165,12 +165,12 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
                 source = range_read(config, stream, fixed.cuts, given, bytes=fixed.size)
                 self.lineage = Lineage((source,))
-                piece = HandedPiece(fixed.cuts, fixed.size, _times(given))
+                piece = RangeOrder(fixed.cuts, fixed.size, _times(given))
                 # A program does not report that a segment was split at a wrong offset: a further try splits none.
                 options = {**self.options, **(UNSPLIT if context["ti"].try_number > 1 else {})}
-                work = Handover(
+                work = WorkOrder(
                     connection_without_secrets(config),
-                    {_EVENTS: HandedInput(stream, (piece,), options)},
+                    {_EVENTS: InputOrder(stream, (piece,), options)},
                     None if once is None else once.handed(),
                 )
                 self._secrets = secrets_environment(config, self.options, self.into_options)

@@ -9,10 +9,10 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import CommitRecord, ledger_name
 from airflow_pravega.lineage import columns_of
 from airflow_pravega.tasks.intervals import shown
-from pravega_jobs.remote.orders import HandedOutput
+from pravega_jobs.remote.orders import WriteOrder
 from pravega_jobs.spark.frames import save_events
 from pravega_jobs.spark.options import LEDGER_OPTION
-from pravega_jobs.writes import Written, finished_write, parse_generation, write_once
+from pravega_jobs.writes import Written, finished_write, parse_generation, write_unless_done
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,13 +76,13 @@ class OnceWrite:
             PravegaError: the write is done with other rows, or cannot be done.
         """
         # A further try looks like the try of a task that was cleared while it ran: both compare the rows.
-        done = write_once(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
+        done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
         return self.described(done, log)
 
-    def handed(self) -> HandedOutput:
+    def handed(self) -> WriteOrder:
         """The write as an order for a program that runs in another process."""
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
-        return HandedOutput(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})
+        return WriteOrder(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})
 
     def find(self, client: PravegaClient) -> CommitRecord | None:
         """The record of the write, if it is done.

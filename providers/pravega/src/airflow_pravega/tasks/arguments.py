@@ -7,7 +7,7 @@ task is known when the task runs: operators check it then, before they connect.
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName, check_name
@@ -22,13 +22,18 @@ _TEMPLATE_MARKS: Final = ("{{", "{%", "{#")
 _SOME_SCOPE: Final = "scope"
 
 
+def is_known(value: object) -> TypeGuard[str]:
+    """Return True if a value is a text that neither a template nor another task gives later."""
+    return isinstance(value, str) and not any(mark in value for mark in _TEMPLATE_MARKS)
+
+
 def check_known(value: object, check: Callable[[str], object]) -> None:
     """Check a text, unless a template or another task gives it later.
 
     Raises:
         AirflowFailException: the check fails. A mapped task, which is made when it runs, is then not tried again.
     """
-    if isinstance(value, str) and not any(mark in value for mark in _TEMPLATE_MARKS):
+    if is_known(value):
         with failing_for_good():
             check(value)
 

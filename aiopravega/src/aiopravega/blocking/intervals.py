@@ -1,0 +1,226 @@
+"""The blocking form of `aiopravega.intervals`: the functions take a blocking client and a blocking ledger.
+
+Functions of its modules that schedulers need, such as `take_next` and `lag_of`, are here beside them. The `work` of a
+backfill blocks: `run_backfill` calls it in `parallel` threads.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+from aiopravega import intervals as aio
+from aiopravega import ledger as aio_ledger
+from aiopravega.blocking.bridge import resembles, waits, waits_with
+from aiopravega.blocking.client import PravegaClient
+from aiopravega.blocking.ledger import CutLedger
+from aiopravega.cuts import UNBOUNDED
+from aiopravega.intervals import (
+    BackfillPlan,
+    FindingKind,
+    IntervalFinding,
+    Left,
+    NextStart,
+    OnOpen,
+    OnTruncated,
+    PlannedInterval,
+    Skips,
+    interval_name,
+)
+from aiopravega.intervals.chain.next_start import claimed_again, losses, next_range
+from aiopravega.intervals.conditions.move_condition import bounded_ends
+from aiopravega.intervals.plans import backfill
+from aiopravega.intervals.reports import freshness, lag
+from aiopravega.ledger import CutRecord
+from aiopravega.names import StreamName
+from aiopravega.positions import Position
+from aiopravega.times import TimeUnit
+
+__all__ = [
+    "BackfillPlan",
+    "FindingKind",
+    "IntervalFinding",
+    "Left",
+    "NextStart",
+    "OnOpen",
+    "OnTruncated",
+    "PlannedInterval",
+    "Skips",
+    "claim_times",
+    "claim_times_again",
+    "count_events",
+    "find_skips",
+    "freshness_of",
+    "group_freshness_of",
+    "interval_name",
+    "lag_of",
+    "left_to_process",
+    "next_start",
+    "plan_parts",
+    "plan_times",
+    "record_plan",
+    "run_backfill",
+    "skip",
+    "take_next",
+    "verify",
+    "what_is_left",
+]
+
+# --- chains of ranges ---------------------------------------------------------------------------------------
+
+next_start = waits_with(aio.next_start)
+take_next = waits_with(next_range.take_next)
+what_is_left = waits(aio.what_is_left)
+left_to_process = waits(losses.left_to_process)
+find_skips = waits_with(aio.find_skips)
+skip = waits(aio.skip)
+verify = waits(aio.verify)
+
+# --- intervals of event times -------------------------------------------------------------------------------
+
+claim_times_again = waits(claimed_again.claim_times_again)
+
+
+@resembles(aio.claim_times)
+def claim_times(
+    client: PravegaClient,
+    /,
+    stream: StreamName,
+    consumer: str,
+    times: tuple[datetime, datetime],
+    *,
+    ahead: int | timedelta | None = None,
+    clip: bool = False,
+    from_head: bool = False,
+    unit: TimeUnit = TimeUnit.MS,
+    ledger: CutLedger | None = None,
+    by: str | None = None,
+    on_truncated: OnTruncated = OnTruncated.FAIL,
+) -> CutRecord:
+    return client.run(
+        aio.claim_times(
+            client.asynchronous,
+            stream,
+            consumer,
+            times,
+            ahead=ahead,
+            clip=clip,
+            from_head=from_head,
+            unit=unit,
+            ledger=_asynchronous(ledger),
+            by=by,
+            on_truncated=on_truncated,
+        )
+    )
+
+
+# --- how far a consumer is ----------------------------------------------------------------------------------
+
+count_events = waits(bounded_ends.count_events)
+freshness_of = waits(freshness.freshness_of)
+group_freshness_of = waits(freshness.group_freshness_of)
+
+
+@resembles(lag.lag_of)
+def lag_of(
+    client: PravegaClient,
+    /,
+    stream: StreamName,
+    consumer: str,
+    *,
+    count_to: int = 0,
+    ledger: CutLedger | None = None,
+) -> lag.Lag:
+    found = lag.lag_of(client.asynchronous, stream, consumer, count_to=count_to, ledger=_asynchronous(ledger))
+    return client.run(found)
+
+
+# --- backfills ----------------------------------------------------------------------------------------------
+
+record_plan = waits(backfill.record_plan)
+
+
+@resembles(aio.plan_parts)
+def plan_parts(
+    client: PravegaClient,
+    /,
+    stream: StreamName,
+    consumer: str,
+    *,
+    start: Position = UNBOUNDED,
+    end: Position = UNBOUNDED,
+    parts: int | None = None,
+    max_bytes: int | None = None,
+    ledger: CutLedger | None = None,
+) -> BackfillPlan:
+    return client.run(
+        aio.plan_parts(
+            client.asynchronous,
+            stream,
+            consumer,
+            start=start,
+            end=end,
+            parts=parts,
+            max_bytes=max_bytes,
+            ledger=_asynchronous(ledger),
+        )
+    )
+
+
+@resembles(aio.plan_times)
+def plan_times(
+    client: PravegaClient,
+    /,
+    stream: StreamName,
+    consumer: str,
+    times: Sequence[datetime],
+    *,
+    ahead: int | timedelta | None = None,
+    clip: bool = False,
+    unit: TimeUnit = TimeUnit.MS,
+    ledger: CutLedger | None = None,
+) -> BackfillPlan:
+    return client.run(
+        aio.plan_times(
+            client.asynchronous,
+            stream,
+            consumer,
+            times,
+            ahead=ahead,
+            clip=clip,
+            unit=unit,
+            ledger=_asynchronous(ledger),
+        )
+    )
+
+
+@resembles(aio.run_backfill)
+def run_backfill(
+    client: PravegaClient,
+    /,
+    plan: BackfillPlan,
+    work: Callable[[PlannedInterval], object],
+    *,
+    parallel: int = 4,
+    ledger: CutLedger | None = None,
+    by: str | None = None,
+) -> dict[str, Exception]:
+    with ThreadPoolExecutor(max(parallel, 1), "backfill") as threads:
+
+        async def work_in_thread(interval: PlannedInterval) -> None:
+            await asyncio.wrap_future(threads.submit(work, interval))
+
+        return client.run(
+            aio.run_backfill(
+                client.asynchronous,
+                plan,
+                work_in_thread,
+                parallel=parallel,
+                ledger=_asynchronous(ledger),
+                by=by,
+            )
+        )
+
+
+def _asynchronous(ledger: CutLedger | None) -> aio_ledger.CutLedger | None:
+    return None if ledger is None else ledger.asynchronous

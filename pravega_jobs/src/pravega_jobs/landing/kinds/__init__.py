@@ -1,0 +1,1 @@
+"""Kinds of tables, one in each module: `KIND` is its entry."""

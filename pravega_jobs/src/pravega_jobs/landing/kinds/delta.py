@@ -1,0 +1,29 @@
+"""The kind of tables that are Delta tables in a folder."""
+
+from typing import TYPE_CHECKING, Final
+
+from pravega_jobs.landing.delta import DeltaFolder
+from pravega_jobs.landing.delta_holdings import DELTALAKE
+from pravega_jobs.landing.table_kind import TableKind
+
+if TYPE_CHECKING:
+    from pravega_jobs.merging.target import MergeTarget
+
+
+def _target(table: DeltaFolder) -> "MergeTarget":
+    from pravega_jobs.merging.engine.delta import DeltaMerges
+
+    return DeltaMerges(table)
+
+
+KIND: Final = TableKind(
+    title="Delta",
+    words=("delta",),
+    form="delta:/folder",
+    parse=lambda text: DeltaFolder(text.partition(":")[2]),
+    table_class=DeltaFolder,
+    icon="deltalake",
+    library=DELTALAKE,
+    names_folder=True,
+    merges=_target,
+)

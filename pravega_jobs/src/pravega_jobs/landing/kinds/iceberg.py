@@ -1,0 +1,35 @@
+"""The kind of tables that a catalog of Iceberg has."""
+
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.iceberg import PYICEBERG, Iceberg
+from pravega_jobs.landing.table_kind import TableKind
+
+if TYPE_CHECKING:
+    from pravega_jobs.merging.target import MergeTarget
+
+
+def _table(text: str) -> Iceberg:
+    catalog, slash, identifier = text.partition(":")[2].partition("/")
+    if not slash or not catalog:
+        raise ConfigurationError("a table of Iceberg is named with its catalog: iceberg:catalog/namespace.table")
+    return Iceberg(identifier, catalog)
+
+
+def _target(table: Iceberg) -> "MergeTarget":
+    from pravega_jobs.merging.engine.iceberg import IcebergMerges
+
+    return IcebergMerges(table)
+
+
+KIND: Final = TableKind(
+    title="Iceberg",
+    words=("iceberg",),
+    form="iceberg:catalog/namespace.table",
+    parse=_table,
+    table_class=Iceberg,
+    icon="iceberg",
+    library=PYICEBERG,
+    merges=_target,
+)

@@ -1,0 +1,81 @@
+"""Kinds of tables: the entry by which jobs, schedulers and commands know all tables of one format or database."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.rules import Holding, Landed, Landing
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from pravega_jobs.merging.target import MergeTarget
+
+
+class LandingTable(Protocol):
+    """A table that takes the rows of an interval once. What `staged` gives is of the table's own kind."""
+
+    def holdings(self) -> list[Holding]:
+        """The holdings of the table."""
+        ...
+
+    def held(self, landing: Landing) -> Holding | None:
+        """The holding of the interval of a landing; None: the table does not have the interval."""
+        ...
+
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """Numbers of rows by consumer and interval, counted in the table; None: its rows are of no interval."""
+        ...
+
+    def staged(self, frame: "DataFrame", landing: Landing) -> AbstractContextManager[Any]:
+        """Have Spark write the rows, so that readers of the table do not see them yet."""
+        ...
+
+    def commit(self, staged: Any, landing: Landing) -> Landed:
+        """Show the staged rows in the table, unless it has them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that tables of a kind need, and the extra of this package that installs it."""
+
+    name: str
+    extra: str
+
+    def missing(self, tables: str) -> ConfigurationError:
+        """The error of a table whose library is not installed; `tables` names the kind."""
+        return ConfigurationError(f"{tables} need {self.name}: pip install 'pravega-jobs[{self.extra}]'")
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """A kind of table; `landing.tables.KINDS` has one entry for each.
+
+    Args:
+        title: the name for people, such as `Delta`.
+        words: the words before the first colon of a text that names such a table.
+        form: the form of these texts, for messages.
+        parse: makes a table from its text. It asks no server.
+        table_class: the class of the tables.
+        icon: the label that Dagster's pages have a picture for.
+        library: the library that the tables need besides PyArrow.
+        names_folder: True if the text names a folder of files after its colon.
+        has_address: True if the texts are addresses of databases, which may have a password.
+        merges: makes the target of merges from a table; None: changes cannot be merged into it.
+        merge_advice: a sentence for those who want to merge changes into a table of a kind without `merges`.
+    """
+
+    title: str
+    words: tuple[str, ...]
+    form: str
+    parse: Callable[[str], LandingTable]
+    table_class: type[Any]
+    icon: str
+    library: Library | None = None
+    names_folder: bool = False
+    has_address: bool = False
+    merges: "Callable[[Any], MergeTarget] | None" = None
+    merge_advice: str = ""

@@ -1,0 +1,214 @@
+"""The contract of tables of each kind: whatever is killed, repeated, or run at once, an interval is there once."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.integration.pravega_jobs.landing_job import CONSUMER, Lake, landing, new_lake, rows
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing import Action
+
+KINDS = ["parquet", "delta", "iceberg", "postgres"]
+NewLake = Callable[[], Lake]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make_lake(kind, request, tmp_path) -> NewLake:
+    """Makes lakes that share nothing."""
+
+    def make() -> Lake:
+        made: Lake
+        if kind == "postgres":
+            made = new_lake(kind, request.getfixturevalue("postgres_dsn"))
+        else:
+            made = new_lake(kind, f"{tmp_path}/{next(numbers)}")
+        return made
+
+    numbers = iter(range(10_000))
+    return make
+
+
+@pytest.fixture
+def lake(make_lake) -> Lake:
+    made: Lake = make_lake()
+    return made
+
+
+def at_once(work, arguments) -> None:
+    threads = [threading.Thread(target=work, args=(each,)) for each in arguments]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+
+def test_an_interval_is_landed_once_and_replaced_by_its_newer_generation_only(lake):
+    table = lake.table()
+    assert (table.holdings(), table.rows()) == ([], {})
+    assert [lake.land(table, landing("monday"), 1), lake.land(table, landing("sunday"), 2)] == [Action.APPEND] * 2
+    assert lake.land(table, landing("monday"), 3) is Action.NOTHING
+    assert lake.contents(table) == rows("monday", 1) + rows("sunday", 2)
+    assert lake.land(table, landing("monday", generation=2), 4) is Action.REPLACE
+    for refused in (landing("monday"), landing("monday", end=11, generation=2)):
+        with pytest.raises(LandingError):
+            lake.land(table, refused, 5)
+    assert lake.contents(table) == rows("monday", 4) + rows("sunday", 2)
+    assert {(each.interval, each.generation, each.rows, each.range) for each in table.holdings()} == {
+        ("monday", 2, 3, landing().cuts),
+        ("sunday", 1, 3, landing().cuts),
+    }
+    assert table.rows() == {(CONSUMER, "monday"): 3, (CONSUMER, "sunday"): 3}
+    assert lake.leftovers(table) == []
+
+
+def test_of_runs_of_one_interval_at_once_one_lands(lake):
+    table, actions, start = lake.table(), list[Action](), threading.Barrier(4)
+    lake.land(table, landing("sunday"), 9)
+
+    def run(value: int) -> None:
+        with lake.staged(table, landing(), value) as staged:
+            start.wait()
+            actions.append(table.commit(staged, landing()).action)
+
+    at_once(run, range(1, 5))
+    assert sorted(actions) == [Action.APPEND, *[Action.NOTHING] * 3]
+    assert lake.contents(table) in [rows("monday", value) + rows("sunday", 9) for value in range(1, 5)]
+
+
+def test_runs_of_several_intervals_at_once_all_land(lake):
+    table, actions, start = lake.table(), list[Action](), threading.Barrier(4)
+    lake.land(table, landing("sunday"), 9)
+
+    def run(name: str) -> None:
+        with lake.staged(table, landing(name), 1) as staged:
+            start.wait()
+            actions.append(table.commit(staged, landing(name)).action)
+
+    at_once(run, [f"day {number}" for number in range(4)])
+    assert actions == [Action.APPEND] * 4
+    assert table.rows() == {(CONSUMER, name): 3 for name in ("sunday", "day 0", "day 1", "day 2", "day 3")}
+
+
+def test_a_run_that_started_with_an_older_generation_does_not_replace_a_newer_one(lake):
+    table = lake.table()
+    with lake.staged(table, landing(), 1) as staged:
+        lake.land(table, landing(generation=2), 2)
+        with pytest.raises(LandingError, match="generation 2"):
+            table.commit(staged, landing())
+    assert lake.contents(table) == rows("monday", 2)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"], indirect=True)
+def test_other_columns_are_refused(lake):
+    table = lake.table()
+    lake.land(table, landing("sunday"), 1)
+    with pytest.raises(LandingError, match="has the columns"), lake.staged(table, landing(), 1, "int64") as staged:
+        table.commit(staged, landing())
+    assert lake.contents(table) == rows("sunday", 1)
+    assert len(table.holdings()) == 1
+
+
+def test_rows_that_somebody_removed_are_missed(lake):
+    table = lake.table()
+    lake.land(table, landing(), 1)
+    lake.remove_a_row(table)
+    assert (table.rows(), [each.rows for each in table.holdings()]) == ({(CONSUMER, "monday"): 2}, [3])
+
+
+def test_a_table_that_is_restored_with_its_holdings_takes_again_what_came_after_the_backup(lake):
+    table = lake.table()
+    lake.land(table, landing("sunday"), 1)
+    lake.back_up(table)
+    lake.land(table, landing("monday"), 2)
+    lake.land(table, landing("sunday", generation=2), 3)
+    lake.restore(table)
+    assert {(each.interval, each.generation) for each in table.holdings()} == {("sunday", 1)}
+    assert lake.land(table, landing("sunday"), 4) is Action.NOTHING
+    assert lake.land(table, landing("monday"), 5) is Action.APPEND
+    assert lake.contents(table) == rows("monday", 5) + rows("sunday", 1)
+
+
+def test_a_table_that_is_dropped_holds_nothing_if_its_holdings_were_in_it(lake):
+    table = lake.table()
+    lake.land(table, landing(), 1)
+    lake.drop(table)
+    if lake.holds_in_itself:
+        assert (table.holdings(), table.rows()) == ([], {})
+        assert lake.land(table, landing(), 2) is Action.APPEND
+        assert lake.contents(table) == rows("monday", 2)
+    else:
+        assert ([each.rows for each in table.holdings()], table.rows()) == ([3], {})
+        assert lake.land(table, landing(), 2) is Action.NOTHING
+        assert lake.land(table, landing(generation=2), 3) is Action.REPLACE
+        assert lake.contents(table) == rows("monday", 3)
+
+
+def test_a_table_that_is_renamed_takes_along_the_holdings_that_are_in_it(lake):
+    table = lake.table()
+    lake.land(table, landing(), 1)
+    renamed = lake.rename(table)
+    if lake.holds_in_itself:
+        assert [each.interval for each in renamed.holdings()] == ["monday"]
+        assert lake.land(renamed, landing(), 2) is Action.NOTHING
+        assert table.holdings() == []
+    else:
+        assert ([each.interval for each in table.holdings()], renamed.holdings()) == (["monday"], [])
+        assert renamed.rows() == {(CONSUMER, "monday"): 3}
+    assert lake.contents(renamed) == rows("monday", 1)
+
+
+@pytest.fixture
+def killed(kind) -> Iterator[Callable[[Lake, int, int], bool]]:
+    """Lands in a process that is killed at a step; False if it came to its end.
+
+    It is forked from a process that has landed nothing: libraries of tables have threads, which a fork would lack.
+    """
+    command = [sys.executable, "-m", "tests.integration.pravega_jobs.landing_job", kind]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+
+        def killed(lake: Lake, generation: int, step: int) -> bool:
+            assert program.stdin is not None
+            assert program.stdout is not None
+            print(json.dumps([lake.where, generation, step]), file=program.stdin, flush=True)
+            answer = program.stdout.readline().strip()
+            assert answer in {"True", "False"}
+            return answer == "True"
+
+        yield killed
+        program.terminate()
+
+
+@pytest.mark.parametrize(
+    "kind", ["parquet", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS[1:])], indirect=True
+)
+@pytest.mark.parametrize("generation", [1, 2])
+def test_a_run_that_is_killed_at_any_step_leaves_all_or_nothing_and_the_next_one_completes_it(
+    make_lake, killed, generation
+):
+    before = rows("monday", 1) if generation > 1 else []
+    others, one = rows("sunday", 9), landing("monday", generation=generation)
+    for step in range(1000):
+        lake = make_lake()
+        table = lake.table()
+        lake.land(table, landing("sunday"), 9)
+        if before:
+            lake.land(table, landing("monday"), 1)
+        is_killed = killed(lake, generation, step)
+        allowed = [before + others, rows("monday", 2) + others, *([] if lake.replaces_in_one_step else [others])]
+        assert lake.contents(table) in allowed
+        lake.land(table, one, 2)
+        assert lake.contents(table) == rows("monday", 2) + others
+        if not is_killed:
+            break
+    assert step > 15
+    lake.land(table, landing("tuesday"), 3)
+    assert lake.leftovers(table) == []
