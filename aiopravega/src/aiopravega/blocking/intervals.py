@@ -27,8 +27,8 @@ from aiopravega.intervals import (
     Skips,
     interval_name,
 )
-from aiopravega.intervals.chain.next_start import claimed_again, losses, next_range
-from aiopravega.intervals.conditions.move_condition import bounded_ends
+from aiopravega.intervals.chain import claimed_again, losses, next_range
+from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
 from aiopravega.ledger import CutRecord

@@ -12,8 +12,8 @@ from aiopravega.blocking import blocks, intervals, serializers
 from aiopravega.blocking.bridge import Face, OpenFace, without_await
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.intervals.chain.next_start import claimed_again, losses, next_range
-from aiopravega.intervals.conditions.move_condition import bounded_ends
+from aiopravega.intervals.chain import claimed_again, losses, next_range
+from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
 from aiopravega.schema import serializers as aio_serializers
