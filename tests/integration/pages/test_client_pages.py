@@ -225,7 +225,8 @@ def test_check_schemas(open_page, scope, pravega_emulator, tmp_path, capsys):
 
 
 def test_serializers(open_page, client, scope, pravega_emulator):
-    page = open_page("serializers", **{'"orders"': f'"{scope}orders"', '"events"': f'"{scope}events"'})
+    names = {'"orders"': f'"{scope}orders"', '/orders"': f'/{scope}orders"', '"events"': f'"{scope}events"'}
+    page = open_page("serializers", **names)
     client.create_stream(f"{scope}/{scope}orders")
     cancellation = AvroFormat(
         {"type": "record", "name": f"{scope}.Cancellation", "fields": [{"name": "reason", "type": "string"}]}

@@ -89,7 +89,7 @@ def test_the_extra_that_a_kind_names_installs_its_library():
             assert kind.library.extra in str(kind.library.missing(kind.title))
 
 
-def test_the_command_finds_tables_by_an_entry_point_and_says_what_to_install_without_one():
+def test_the_command_finds_tables_by_an_entry_point_or_names_the_package():
     [entries] = [each["entry-points"][TABLES] for each in projects() if TABLES in each.get("entry-points", {})]
     found = [EntryPoint(name, value, TABLES) for name, value in entries.items()]
     assert table_comparison(found) is compared_table
