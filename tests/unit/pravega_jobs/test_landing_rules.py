@@ -77,7 +77,7 @@ def test_equal_cuts_whose_texts_differ_are_the_same_range():
         (landing(generation=2, stream=StreamName("shop", "visits")), "name another consumer"),
     ],
 )
-def test_an_older_generation_another_range_and_another_stream_are_refused(given, text):
+def test_an_older_generation_another_range_or_stream_is_refused(given, text):
     with pytest.raises(LandingError, match=text):
         decide(HELD, given)
 

@@ -129,7 +129,7 @@ def test_a_deleted_row_does_not_come_back_by_events_that_are_repeated(table: Tab
     assert [(each["from"], each["to"]) for each in table.versions()] == [(10, 20), (20, 30), (40, None)]
 
 
-def test_rows_of_a_snapshot_begun_again_open_no_version_unless_they_differ(table: Table) -> None:
+def test_rows_of_a_repeated_snapshot_open_a_version_only_if_they_differ(table: Table) -> None:
     table.take([Change(1, "insert", 1, 10, 1.0, "x"), Change(2, "insert", 1, 10, 2.0, None)])
     counts = table.take([Change(1, "insert", 9, 90, 1.0, "x"), Change(2, "insert", 9, 90, 2.0, "new")])
     assert (counts.same, counts.updated) == (1, 1)
@@ -153,7 +153,7 @@ def test_a_time_that_goes_back_overlaps_no_version(table: Table) -> None:
     assert found == [(50, 50), (50, 50), (50, 60)]
 
 
-def test_a_value_that_was_not_sent_is_that_of_the_version_before_or_refused(table: Table) -> None:
+def test_an_unsent_value_is_that_of_the_version_before_or_refused(table: Table) -> None:
     table.take([Change(1, "insert", 1, 1, 1.0, "x"), Change(1, "update_postimage", 2, 2, 2.0, ...)])
     table.take([Change(1, "update_postimage", 3, 3, 3.0, ...), Change(1, "update_postimage", 4, 4, 4.0, ...)])
     assert [each["big"] for each in table.versions()] == ["x"] * 4
@@ -179,7 +179,7 @@ def test_values_that_are_not_numbers_are_equal_and_null_is_a_value(table: Table)
     assert (counts.same, counts.updated) == (1, 2)
 
 
-def test_files_with_closed_versions_only_and_those_out_of_bounds_are_not_written_again(table: Table) -> None:
+def test_files_of_closed_versions_or_out_of_bounds_are_not_written_again(table: Table) -> None:
     table.take([Change(each, "insert", each, 1, 1.0) for each in range(1, 5)])
     table.take([Change(each, "insert", each, 1, 1.0) for each in range(11, 15)])
     table.take([Change(1, "update_postimage", 21, 2, 2.0)])
@@ -194,7 +194,7 @@ def test_files_with_closed_versions_only_and_those_out_of_bounds_are_not_written
     assert table.take([Change(1, "update_postimage", 24, 5, 4.0)]).updated == 1
 
 
-def test_rows_of_a_table_of_ones_own_are_current_versions_from_before_all_changes(table: Table) -> None:
+def test_rows_of_an_existing_table_are_versions_from_before_all_changes(table: Table) -> None:
     row = {"id": 1, "part": "a", "n": 1.0, "tags": ["1.0"]}
     table.files = [Stored(pa.Table.from_pylist([row], table.schema))]
     counts = table.take([Change(1, "update_postimage", 1, 10, 2.0, "x")])

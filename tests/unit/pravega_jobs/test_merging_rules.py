@@ -73,7 +73,7 @@ def test_cuts_are_compared_without_asking_a_server(start, end, after):
     assert at_or_after(start, end) is after
 
 
-def test_ranges_that_follow_one_another_are_in_order_although_their_segments_cannot_be_compared():
+def test_ranges_that_follow_each_other_are_in_order_over_all_segments():
     # Cuts of a reader that is late in one half of the keys, while the other half was scaled twice.
     cuts = [cut((0, 0, 0), (1, 0, 0)), cut((5, 3, 0), (6, 3, 0), (1, 0, 7)), cut((5, 3, 4), (6, 3, 4), (3, 2, 1))]
     ends = [*cuts, cut((7, 5, 0), (6, 3, 5), (3, 2, 2)), cut((7, 5, 1), (6, 3, 6), (9, 4, 0))]

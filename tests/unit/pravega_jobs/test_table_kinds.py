@@ -48,7 +48,7 @@ def cuts(start, end):
     return StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): each}) for each in (start, end)))
 
 
-def test_rows_are_landed_in_a_table_of_a_new_kind_that_one_entry_makes_known(lines):
+def test_rows_are_landed_in_a_table_of_a_kind_that_one_entry_adds(lines):
     frame: Any = Frame()
     named: dict[str, Any] = {"consumer": "lake", "interval": "monday"}
     assert land(frame, lines, cuts(0, 10), **named).action is Action.APPEND

@@ -31,7 +31,7 @@ def handed() -> WorkOrder:
     return WorkOrder(connection_without_secrets(CONFIG), {"rides": InputOrder(RIDES, pieces, OPTIONS)}, output)
 
 
-def test_work_arrives_as_it_was_handed_over_and_secrets_by_the_environment_only(monkeypatch):
+def test_work_arrives_as_it_was_given_and_secrets_by_environment_only(monkeypatch):
     text = json.dumps(handed().to_json())
     environment = secrets_environment(CONFIG, OPTIONS)
 
