@@ -10,7 +10,7 @@ from aiopravega.errors import ConfigurationError, LandingError, LedgerError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Holding, Landing, ParquetFolder
 from pravega_jobs.merging import Deletes, Merge, MergeRules, TableRules, merge_changes
-from pravega_jobs.merging.rules import at_or_after, decide
+from pravega_jobs.merging.merges import at_or_after, decide
 
 STREAM = StreamName("shop", "inv.public.orders")
 

@@ -1,18 +1,8 @@
 """Merging: changes of database rows into a table, each range once, and no row back in time."""
 
 from pravega_jobs.merging.merge import merge_changes
-from pravega_jobs.merging.rules import (
-    Counts,
-    Deletes,
-    Evolution,
-    Ghosts,
-    Merge,
-    Merged,
-    MergeRules,
-    RowHistory,
-    TableRules,
-    Unsent,
-)
+from pravega_jobs.merging.merges import Counts, Merge, Merged
+from pravega_jobs.merging.rules import Deletes, Evolution, Ghosts, MergeRules, RowHistory, TableRules, Unsent
 
 __all__ = [
     "Counts",

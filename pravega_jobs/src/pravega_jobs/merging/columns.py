@@ -8,6 +8,7 @@ from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.meanings import INSTANT
 from pravega_jobs.debezium.changes.metadata import TYPES
 from pravega_jobs.landing.rules import OWN_COLUMNS
+from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
     DELETED_COLUMN,
@@ -16,7 +17,6 @@ from pravega_jobs.merging.rules import (
     SEQUENCE_COLUMN,
     TO_COLUMN,
     Evolution,
-    Merge,
 )
 from pravega_jobs.spark.options import CORRUPT
 

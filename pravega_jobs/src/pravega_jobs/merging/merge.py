@@ -7,7 +7,8 @@ from pravega_jobs.landing.rules import Action, Landing
 from pravega_jobs.landing.staged_files import write_files
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
-from pravega_jobs.merging.rules import Merge, Merged, MergeRules
+from pravega_jobs.merging.merges import Merge, Merged
+from pravega_jobs.merging.rules import MergeRules
 from pravega_jobs.merging.state import merge_target
 
 if TYPE_CHECKING:

@@ -1,22 +1,13 @@
-"""Rules of a merge, without I/O: the ranges that a table takes, and the treatment of their changes.
-
-A range is merged once. Changes that are merged cannot be taken out again, so another range under the name of an
-interval is refused. A deleted row leaves nothing behind with `Deletes.HARD`, so ranges must come in order; with
-`Deletes.SOFT` each row keeps the position of its last change, and ranges may come in any order, unless the changes can
-lack values (`_unchanged`): then the value of a range that comes late looks like an older one. The ranges
-of a table with a history must come in order: it keeps all versions of a row.
-"""
+"""Rules of a merge: the choices of a caller, and the rules that a table keeps. No I/O."""
 
 import json
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self, TypeVar
 
-from aiopravega.cuts import END_OF_SEGMENT, StreamCut
-from aiopravega.errors import ConfigurationError, LandingError, LedgerError
-from pravega_jobs.landing.rules import MERGED, Action, Holding, Landing
+from aiopravega.errors import ConfigurationError, LedgerError
+from pravega_jobs.landing.rules import MERGED
 
 # The columns of a merged table beside the source's: the position of a row's last change; with soft deletes, the mark
 # of a delete.
@@ -198,123 +189,3 @@ class MergeRules:
     def removes_ghosts(self) -> bool:
         """True if rows that a later snapshot lacks are removed."""
         return self.ghosts is Ghosts.REMOVE
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """The changes of one interval, on their way into a table, and the rules that they follow.
-
-    `snapshot`: the position of the newest snapshot that ends in this range, if ghosts are removed: rows of the table
-    that are older are gone, unless the changes have them.
-    """
-
-    landing: Landing
-    rules: MergeRules
-    snapshot: bytes | None = None
-
-    def __str__(self) -> str:
-        return f"the merge of {self.landing.interval}"
-
-
-@dataclass(slots=True)
-class Counts:
-    """Counts of the changes of a range: each change is in one of these counts but the last two.
-
-    One change for each key is counted; with a history, all changes. `older`: the table had this change of the row, or a
-    newer one. `absent`: the delete of a row that the table did not have. `same`: in a history, the values of the
-    version before. `ghosts`: rows of the table that were removed because a snapshot does not have them.
-    """
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-    older: int = 0
-    absent: int = 0
-    same: int = 0
-    ghosts: int = 0
-    new_columns: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The result of a merge: its action, the table's holding of the interval now, and the counts of the changes."""
-
-    action: Action
-    holding: Holding
-    counts: Counts = field(default_factory=Counts)
-
-
-def decide(held: Sequence[Holding], merge: Merge, found: TableRules | None, *, in_order: bool) -> Holding | None:
-    """The holding of the merge's interval; None: the changes are to be merged.
-
-    Args:
-        held: all holdings of the table.
-        merge: the merge.
-        found: the rules that the table has.
-        in_order: True if the range must lie after all ranges that the table holds.
-
-    Raises:
-        LandingError: the table is merged by other rules, or from another stream, holds another range of the
-            interval, or holds a range that does not lie before this one.
-    """
-    landing, end = merge.landing, "Nothing was changed"
-    if found is not None and found != merge.rules.of_table:
-        raise LandingError(
-            f"{merge}: the table is merged with {found}, and this merge has {merge.rules.of_table}. Merge as the table "
-            f"is, or all ranges of the stream into a new table, by a consumer of its own. {end}"
-        )
-    streams = {each.stream for each in held} - {landing.interval.stream}
-    if streams:
-        raise LandingError(
-            f"{merge}: the table holds changes of {', '.join(map(str, streams))}. Positions of changes of two streams "
-            f"cannot be compared: merge them into two tables. {end}"
-        )
-    for each in held:
-        if each.identity == landing.interval:
-            if each.range == landing.cuts:
-                return each
-            raise LandingError(
-                f"{merge}: the table holds this interval with another range, from {each.range.start} to "
-                f"{each.range.end}, and this one is from {landing.cuts.start} to {landing.cuts.end}. Merged changes "
-                "cannot be taken out again. If the new range has more events, merge those under a name of their own; "
-                f"else merge all ranges into a new table. {end}"
-            )
-    if in_order:
-        _check_order(held, merge)
-    return None
-
-
-def _check_order(held: Sequence[Holding], merge: Merge) -> None:
-    """Check that a range lies after all ranges that the table holds."""
-    before, left = [merge.landing.cuts.start], list(held)
-    while before and left:
-        start = before.pop()
-        reached = [each for each in left if at_or_after(start, each.range.end)]
-        left = [each for each in left if each not in reached]
-        before += [each.range.start for each in reached]
-    if left:
-        late = left[0]
-        raise LandingError(
-            f"{merge}: its range, from {merge.landing.cuts.start}, does not lie after {late.interval!r}, which the "
-            f"table holds up to {late.range.end}. A deleted row, or a value that was not sent, could come back. Merge "
-            "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, "
-            "ghosts='keep' and no history, which takes them in any order. Nothing was changed"
-        )
-
-
-def at_or_after(start: StreamCut, end: StreamCut) -> bool:
-    """True if `start` surely lies after `end`, or equals it. No server is asked for the successors of segments.
-
-    Segments that only one of the cuts has are compared by their epochs: newer ones came after older ones.
-    """
-    if start == end:
-        return True
-    first, last = start.positions, end.positions
-    if any(_offset(first[each]) < _offset(last[each]) for each in first.keys() & last.keys()):
-        return False
-    newer, older = first.keys() - last.keys(), last.keys() - first.keys()
-    return min((each.epoch for each in newer), default=0) > max((each.epoch for each in older), default=-1)
-
-
-def _offset(offset: int) -> float:
-    return math.inf if offset == END_OF_SEGMENT else offset

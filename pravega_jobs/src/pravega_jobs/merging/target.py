@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from pravega_jobs.landing.rules import Holding
 from pravega_jobs.landing.staged_files import StagedFiles
-from pravega_jobs.merging.rules import DELETED_COLUMN, END_COLUMN, Merge, Merged
+from pravega_jobs.merging.merges import Merge, Merged
+from pravega_jobs.merging.rules import DELETED_COLUMN, END_COLUMN
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,8 @@ from pyarrow import parquet
 from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
 from pravega_jobs.landing.staged_files import StagedFiles
-from pravega_jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS, Merge
+from pravega_jobs.merging.merges import Merge
+from pravega_jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS
 
 Mask = npt.NDArray[np.bool_]
 # Bytes of staged rows, not compressed, that are merged at once; a file of Spark's is not divided.

@@ -18,7 +18,8 @@ from pyarrow import parquet
 from aiopravega.errors import LandingError
 from pravega_jobs.merging.engine import rows as of_rows
 from pravega_jobs.merging.engine.chunks import Chunk, Mask
-from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Counts, Merge
+from pravega_jobs.merging.merges import Counts, Merge
+from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN
 
 _KINDS: Final = (pa.types.is_integer, pa.types.is_date32)
 

@@ -11,14 +11,8 @@ import pyarrow.compute as pc
 from aiopravega.errors import LandingError
 from pravega_jobs.merging.engine.rows import check_kind, joined
 from pravega_jobs.merging.engine.versions import NONE, KnownVersions, Numbers
-from pravega_jobs.merging.rules import (
-    CURRENT_COLUMN,
-    END_COLUMN,
-    FROM_COLUMN,
-    SEQUENCE_COLUMN,
-    TO_COLUMN,
-    Merge,
-)
+from pravega_jobs.merging.merges import Merge
+from pravega_jobs.merging.rules import CURRENT_COLUMN, END_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TO_COLUMN
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.engine.files import NewFile, TableFile

@@ -17,7 +17,8 @@ from pravega_jobs.merging.engine.chunks import Chunk
 from pravega_jobs.merging.engine.files import Merging, NewFile, TableFile, bounds_of, may_have
 from pravega_jobs.merging.engine.held_versions import HeldVersions, find_versions
 from pravega_jobs.merging.engine.versions import NONE, Numbers, versions
-from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN, Merge
+from pravega_jobs.merging.merges import Merge
+from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN
 
 
 def merging_for(merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile]) -> Merging:

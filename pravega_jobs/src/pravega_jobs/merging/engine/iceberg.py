@@ -17,7 +17,8 @@ from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import Merging
 from pravega_jobs.merging.engine.history import merging_for
-from pravega_jobs.merging.rules import Merge, Merged, TableRules, decide
+from pravega_jobs.merging.merges import Merge, Merged, decide
+from pravega_jobs.merging.rules import TableRules
 from pravega_jobs.merging.target import TableState
 
 if TYPE_CHECKING:

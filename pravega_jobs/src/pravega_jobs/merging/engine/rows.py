@@ -14,15 +14,8 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import LandingError
 from pravega_jobs.merging.engine.chunks import Chunk, Mask
-from pravega_jobs.merging.rules import (
-    CURRENT_COLUMN,
-    DELETED_COLUMN,
-    END_COLUMN,
-    SEQUENCE_COLUMN,
-    Counts,
-    Merge,
-    Unsent,
-)
+from pravega_jobs.merging.merges import Counts, Merge
+from pravega_jobs.merging.rules import CURRENT_COLUMN, DELETED_COLUMN, END_COLUMN, SEQUENCE_COLUMN, Unsent
 
 Numbers = npt.NDArray[np.int64]
 _ROW: Final = "row of the file"

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from pravega_jobs.merging.engine.chunks import Chunk, Mask
 from pravega_jobs.merging.engine.rows import check_unsent
+from pravega_jobs.merging.merges import Counts, Merge
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
     END_COLUMN,
@@ -21,8 +22,6 @@ from pravega_jobs.merging.rules import (
     HISTORY_COLUMNS,
     SEQUENCE_COLUMN,
     TO_COLUMN,
-    Counts,
-    Merge,
 )
 
 Numbers = npt.NDArray[np.int64]
