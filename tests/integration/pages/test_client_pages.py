@@ -1,4 +1,5 @@
 """The code on the pages about the client runs, and does what the pages say; so do the commands that stand beside it."""
+# long because: a test for each page, which share the stream and the fixtures
 
 import json
 import re

@@ -2,6 +2,7 @@
 
 Run as a program, it lands once for each line of its input, each time in a fork that is killed at a step.
 """
+# long because: one class for each kind of table, with all that may happen to it
 
 import json
 import shutil

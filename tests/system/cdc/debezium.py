@@ -11,7 +11,7 @@ from tests.system.cdc import needed
 from tests.system.servers import free_ports, start_server
 
 PREFIX: Final = "shop"
-# As docs/how-to/change-data.md says, so that nothing is lost.
+# As docs/how-to/set-up-debezium.md says, so that nothing is lost.
 _SETTINGS: Final = {
     "debezium.sink.type": "pravega",
     "debezium.sink.pravega.transaction": "false",

@@ -19,7 +19,7 @@ from pravega_jobs.landing.rules import Action
 from pravega_jobs.merging.reading import merged_table
 from pravega_jobs.merging.state import merge_target, state_of
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 STREAM = StreamName("shop", "orders")
 
 
