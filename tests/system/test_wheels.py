@@ -44,11 +44,14 @@ OF_JSON = ("aiopravega.schema.json.document", "aiopravega.schema.json.inclusion"
 OF_ARROW = (
     *(
         f"aiopravega.schema.{room}"
-        for room in ("arrow", "debezium", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
+        for room in ("arrow", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
     ),
     "aiopravega.blocking.blocks",
-    "pravega_jobs.merging.",
 )
+OF_SPARK_IN_JOBS = tuple(
+    f"pravega_jobs.merging.{name}" for name in ("change_frames", "snapshot_frames", "table_ghosts")
+)
+OF_ARROW_IN_JOBS = ("pravega_jobs.merging.", "pravega_jobs.debezium.changes")
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 
 
@@ -173,9 +176,19 @@ def test_the_emulator_brings_the_client_and_neither_a_host_nor_pytest(environmen
     assert all(name in fixtures for name in FIXTURES)
 
 
+def test_jobs_bring_the_client_and_neither_a_host_nor_tables(environment: Environment) -> None:
+    installed = environment.install("pravega-jobs")
+    assert {"pravega-jobs", "aiopravega"} <= installed
+    assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "deltalake", "pyiceberg", "pravega-emulator"})
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_ARROW_IN_JOBS)
+    assert "whole" in run(environment.folder / "bin" / "pravega", "cuts", "--help")
+    assert {"pyarrow", "deltalake"} <= environment.install("pravega-jobs[arrow,delta]")
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS)
+
+
 def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> None:
     installed = environment.install("pyspark-pravega")
-    assert {"aiopravega", "pyspark-pravega", "pyspark", "pyarrow"} <= installed
+    assert {"aiopravega", "pravega-jobs", "pyspark-pravega", "pyspark", "pyarrow"} <= installed
     assert installed & HOSTS == {"pyspark"}
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
     assert {"httpx", "ptars"} <= environment.install("pyspark-pravega[protobuf]")
@@ -185,7 +198,7 @@ def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> No
 
 def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> None:
     installed = environment.install("airflow-provider-pravega")
-    assert {"aiopravega", "airflow-provider-pravega", "apache-airflow-core"} <= installed
+    assert {"aiopravega", "pravega-jobs", "airflow-provider-pravega", "apache-airflow-core"} <= installed
     assert not installed & {"pyspark", "pyspark-pravega", "pyarrow", "dagster", "dagster-pravega"}
     submit = "airflow_pravega.operators.spark_submit"
     environment.python_runs("-c", IMPORT_ALL, "airflow_pravega", "airflow_pravega.lineage.facets", submit)
@@ -202,7 +215,7 @@ def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> No
 
 def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> None:
     installed = environment.install("dagster-pravega")
-    assert {"aiopravega", "dagster-pravega", "dagster"} <= installed
+    assert {"aiopravega", "pravega-jobs", "dagster-pravega", "dagster"} <= installed
     assert installed & HOSTS == {"dagster"}
     assert not installed & {"pyspark-pravega", "pyarrow", "airflow-provider-pravega"}
     environment.python_runs("-c", IMPORT_ALL, "dagster_pravega", "dagster_pravega.tables")
