@@ -49,7 +49,7 @@ OF_ARROW = (
     "aiopravega.blocking.blocks",
 )
 OF_SPARK_IN_JOBS = tuple(
-    f"pravega_jobs.merging.{name}" for name in ("change_frames", "snapshot_frames", "table_ghosts")
+    f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
 )
 OF_ARROW_IN_JOBS = ("pravega_jobs.merging.", "pravega_jobs.debezium.changes")
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)

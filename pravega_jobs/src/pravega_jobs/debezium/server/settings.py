@@ -1,7 +1,7 @@
 """Rules of Debezium Server's settings: which of them lose or spoil data, or stop Debezium, in front of Pravega.
 
-The effect of each setting was seen with Debezium Server 3.0 (docs/how-to/set-up-debezium.md). A setting that is not given
-has Debezium's default. This module reads no file and sends no requests.
+The effect of each setting was seen with Debezium Server 3.0 (docs/how-to/set-up-debezium.md). A setting that is not
+given has Debezium's default. This module reads no file and sends no requests.
 """
 
 import re
