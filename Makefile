@@ -245,7 +245,7 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 	@echo "Installing the six distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
 	@# The Python processes of Spark import PySpark from archives of sources.
-	@$(BIN)/python -m pyspark_pravega.compile_pyspark > /dev/null
+	@$(BIN)/python tools/compile_pyspark.py > /dev/null
 	@touch $@
 
 build/spark-%/.installed: requirements.lock tests/sparks/%.lock pyspark_pravega/pyproject.toml | $(INSTALLED)

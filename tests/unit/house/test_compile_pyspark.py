@@ -6,9 +6,9 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from tools.compile_pyspark import compile_archives
 
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.compile_pyspark import compile_archives
 
 _LOADED_FROM = "import package.part\nprint(package.part.__file__, package.part.VALUE)"
 

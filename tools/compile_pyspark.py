@@ -1,4 +1,4 @@
-"""`python -m pyspark_pravega.compile_pyspark`: a faster start of the Python processes of Spark on this machine.
+"""`python tools/compile_pyspark.py`: a faster start of the Python processes of Spark on this machine.
 
 Spark's Python processes import PySpark from archives of sources (`python/lib/*.zip` in Spark's folder), and Python
 does not store what it compiles from an archive. So each process compiles PySpark again: each streaming query that
