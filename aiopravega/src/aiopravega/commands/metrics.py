@@ -1,23 +1,17 @@
-"""The command `pravega metrics`: numbers about a scope as Prometheus reads them, once or by HTTP.
-
-Format: Prometheus's text format 0.0.4. Each request reads the numbers from the cluster, one request at a time.
-"""
+"""The command `pravega metrics`: numbers about scopes for Prometheus, once or by HTTP; needs the extra `metrics`."""
 
 import argparse
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, scopes_of
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.gauges import GAUGES, Sample, gauges
 
-_CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
-_LONGEST_REQUEST: Final = 16 * 1024
-# Prometheus waits for 10 s by default; a caller that sends nothing is dropped.
-_ASK_SECONDS: Final = 30.0
-_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Metric
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,69 +28,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
+    try:
+        from prometheus_client import generate_latest, start_http_server
+    except ImportError:
+        raise ConfigurationError("metrics need prometheus-client: pip install 'aiopravega[metrics]'") from None
     scopes = scopes_of(client, options.scopes)
     if options.serve is None:
-        print(await _text(client, scopes), end="")
+        samples = await _samples(client, scopes)
+        print(generate_latest(registry_of(lambda: samples)).decode(), end="")
         return 0
-    endpoint = _Endpoint(client, scopes)
+    # The server's threads ask the client in its event loop; each of its requests has a time limit.
+    loop = asyncio.get_running_loop()
+    registry = registry_of(lambda: asyncio.run_coroutine_threadsafe(_samples(client, scopes), loop).result())
     try:
-        server = await asyncio.start_server(endpoint.answer, options.host, options.serve, limit=_LONGEST_REQUEST)
+        server, _ = start_http_server(options.serve, options.host, registry)
     except (OSError, OverflowError) as error:
         raise ConfigurationError(f"cannot listen on {options.host}:{options.serve}: {error}") from error
-    host, port = server.sockets[0].getsockname()[:2]
-    print(f"metrics of {', '.join(scopes)}: http://{host}:{port}/metrics", flush=True)
-    async with server:
-        await server.serve_forever()
+    host, port = server.server_address[:2]
+    print(f"metrics of {', '.join(scopes)}: http://{host!s}:{port}/metrics", flush=True)
+    try:
+        await asyncio.get_running_loop().create_future()  # until interrupted
+    finally:
+        server.shutdown()
+        server.server_close()
     return 0
 
 
-async def _text(client: PravegaClient, scopes: Sequence[str]) -> str:
-    samples = [sample for scope in scopes for sample in await gauges(client, scope)]
-    return exposition(samples)
+async def _samples(client: PravegaClient, scopes: Sequence[str]) -> list[Sample]:
+    return [sample for scope in scopes for sample in await gauges(client, scope)]
 
 
-def exposition(samples: Sequence[Sample]) -> str:
-    """Numbers in Prometheus's text format; a gauge without numbers is left out."""
-    lines = []
-    for gauge, what in GAUGES.items():
-        of = [sample for sample in samples if sample.gauge == gauge]
-        if of:
-            lines += [f"# HELP {gauge} {what}", f"# TYPE {gauge} gauge"]
-            lines += [f"{gauge}{{{_labels(sample)}}} {int(sample.value)}" for sample in of]
-    return "".join(f"{line}\n" for line in lines)
+def registry_of(read: Callable[[], Iterable[Sample]]) -> "CollectorRegistry":
+    """A registry whose numbers are read when they are collected; a gauge without numbers is left out."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.registry import Collector
 
+    class Gauges(Collector):
+        def collect(self) -> "Iterator[Metric]":
+            families = {gauge: GaugeMetricFamily(gauge, text) for gauge, text in GAUGES.items()}
+            for sample in read():
+                families[sample.gauge].add_sample(sample.gauge, dict(sample.labels), sample.value)
+            yield from (family for family in families.values() if family.samples)
 
-def _labels(sample: Sample) -> str:
-    return ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items())
+        def describe(self) -> "Iterator[Metric]":
+            yield from ()  # so that registration reads no numbers
 
-
-class _Endpoint:
-    """Answers requests, one on each connection."""
-
-    def __init__(self, client: PravegaClient, scopes: Sequence[str]) -> None:
-        self._client = client
-        self._scopes = scopes
-        self._turn = asyncio.Lock()
-
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read a request, and answer it."""
-        try:
-            async with asyncio.timeout(_ASK_SECONDS):
-                request = await reader.readuntil(b"\r\n\r\n")
-                status, body = await self._body(request.split(b" ", 2))
-                head = f"HTTP/1.1 {status}\r\nContent-Type: {_CONTENT}\r\nContent-Length: {len(body)}\r\n"
-                writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
-                await writer.drain()
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # a caller that is gone, too slow, or speaks no HTTP
-        finally:
-            writer.close()
-
-    async def _body(self, words: Sequence[bytes]) -> tuple[str, bytes]:
-        if list(words[:2]) not in ([b"GET", b"/metrics"], [b"GET", b"/"]):
-            return "404 Not Found", b"GET /metrics\n"
-        try:
-            async with self._turn:
-                return "200 OK", (await _text(self._client, self._scopes)).encode()
-        except PravegaError as error:
-            return "503 Service Unavailable", f"{type(error).__name__}: {error}\n".encode()
+    registry = CollectorRegistry()
+    registry.register(Gauges())
+    return registry
