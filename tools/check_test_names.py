@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 68  # characters
-LIMIT = 134  # tests with a longer name; it only sinks
+LIMIT = 0  # tests with a longer name; it only sinks
 
 
 def long_names(text: str) -> Iterator[str]:

@@ -85,7 +85,7 @@ def outcomes_of(
 )
 @pytest.mark.parametrize("exists", [False, True], ids=["new group", "existing group"])
 @pytest.mark.parametrize("form", CASES)
-def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists, policy):
+def test_all_ways_to_register_refuse_with_the_same_findings(around, form, exists, policy):
     expected = outcomes_of(by_the_door, around, form, policy, exists)
     assert expected[1][1].policy == (policy or "BackwardTransitive")
     refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
@@ -96,7 +96,7 @@ def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, for
 
 
 @pytest.mark.parametrize("way", WAYS_FOR_COLUMNS)
-def test_a_schema_that_columns_cannot_hold_is_refused_where_columns_are_asked_for(around, way):
+def test_a_schema_that_columns_cannot_hold_is_refused_if_they_are_needed(around, way):
     stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
 
     with pytest.raises((SchemaRefusedError, AirflowFailException), match="column-recursion"):
@@ -116,7 +116,7 @@ def test_the_command_checks_a_schema_of_a_group_for_columns(around):
 
 
 @pytest.mark.parametrize("form", CASES)
-def test_the_data_source_of_spark_refuses_what_the_door_refuses(around, spark, make_orders, form):
+def test_the_spark_data_source_refuses_the_same_schemas(around, spark, make_orders, form):
     first, *_, bad = CASES[form]
     stream = make_orders
     by_the_door(around, stream, first, "Full")

@@ -74,7 +74,7 @@ async def test_ranges_with_a_gap_between_them_are_no_range_together(client, make
         await client.union(late, early)
 
 
-async def test_cuts_of_readers_that_are_ahead_in_other_segments_are_incomparable(client, make_stream, write):
+async def test_cuts_ahead_in_different_segments_are_incomparable(client, make_stream, write):
     stream = await make_stream(2)
     await write(stream)
     low, high = (await client.tail(stream)).positions.items()
@@ -100,7 +100,7 @@ async def test_what_retention_has_left_of_a_range_can_be_read(client, tails):
     assert await client.plan(gone) == []
 
 
-async def test_what_is_left_of_all_is_all(client, tails):
+async def test_clipping_the_whole_stream_gives_head_to_tail(client, tails):
     stream = tails[0].stream
 
     left = await client.clip(EVERYTHING, stream)

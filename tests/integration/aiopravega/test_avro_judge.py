@@ -27,7 +27,7 @@ def report_of(writer: str, reader: str) -> CompatibilityReport:
     return check(new, [version(old)], Compatibility(policy="Backward"))
 
 
-def test_java_s_check_says_the_same_of_made_up_pairs_but_for_what_is_listed(judge):
+def test_java_agrees_on_generated_pairs_except_listed_differences(judge):
     outcomes: Counter[str] = Counter()
     unexplained = []
     for seed in range(PAIRS):
@@ -44,7 +44,7 @@ def test_java_s_check_says_the_same_of_made_up_pairs_but_for_what_is_listed(judg
     assert min(outcomes["both True"], outcomes["both False"]) > PAIRS // 10
 
 
-def test_java_s_check_says_the_same_of_the_table_of_changes_but_for_what_is_listed(judge):
+def test_java_agrees_on_the_table_of_changes_except_listed_differences(judge):
     for change in changes(SchemaFormat.AVRO):
         for writer, reader in ((change.old.text, change.new.text), (change.new.text, change.old.text)):
             explanation(report_of(writer, reader), judge.verdict(reader, writer))

@@ -116,7 +116,7 @@ def test_a_sealed_stream_refuses_what_was_written_to_it(client, stream):
     assert content(client, stream) == [b"good"]
 
 
-def test_a_transaction_takes_single_events_in_order_and_shows_them_at_once(client, stream):
+def test_a_transaction_keeps_the_order_of_events_and_shows_them_together(client, stream):
     with client.transaction(stream) as transaction:
         for number in range(2 * BATCH_EVENTS):
             transaction.write(f"key:{number}".encode(), "key")
@@ -158,7 +158,7 @@ def test_a_transaction_that_somebody_aborts_is_not_committed(client, stream):
     assert content(client, stream) == []
 
 
-def test_a_detached_transaction_is_committed_by_any_process_that_knows_its_id(client, stream):
+def test_any_process_with_the_id_can_commit_a_detached_transaction(client, stream):
     transaction = client.open_transaction(stream)
     transaction.write(b"event", "key")
     transaction.flush()

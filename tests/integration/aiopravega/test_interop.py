@@ -54,7 +54,9 @@ if sys.version_info < (3, 12):
         segments = SegmentMap(await client.controller.current_segments(stream))
         return {key: str(segments.segment_for(key_position(key))) for key in KEYS}
 
-    async def test_we_read_what_it_writes_in_the_segments_that_we_expect(client, make_stream, read_all, official):
+    async def test_we_read_events_of_the_official_client_in_the_expected_segments(
+        client, make_stream, read_all, official
+    ):
         stream = await make_stream(5)
         await asyncio.to_thread(write_officially, official, stream, events_of_keys())
 
@@ -64,7 +66,7 @@ if sys.version_info < (3, 12):
         expected = await segments_of_keys(client, stream)
         assert {event.data.decode().rsplit(":", 1)[0]: str(event.segment) for event in found} == expected
 
-    async def test_it_reads_what_we_write(client, make_stream, official):
+    async def test_the_official_client_reads_our_events(client, make_stream, official):
         stream = await make_stream(5)
         async with client.writer(stream) as writer:
             for key, data in events_of_keys():
@@ -74,7 +76,7 @@ if sys.version_info < (3, 12):
 
         assert by_key(found) == {key: list(range(25)) for key in KEYS}
 
-    async def test_it_reads_what_we_write_in_a_transaction(client, make_stream, official):
+    async def test_the_official_client_reads_events_of_our_transaction(client, make_stream, official):
         stream = await make_stream(3)
         async with client.transaction(stream) as transaction:
             for key, data in events_of_keys():

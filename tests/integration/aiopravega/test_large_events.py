@@ -106,7 +106,7 @@ async def test_a_large_event_is_fetched_by_its_pointer_by_us_and_by_java(java, c
     assert [(answer["size"], answer["sha256"])] == digests([LARGE["text"]])
 
 
-async def test_an_event_beyond_the_limit_is_refused_with_its_offset_and_its_size(java, make_stream, pravega_config):
+async def test_an_event_beyond_the_limit_is_refused_with_its_offset_and_size(java, make_stream, pravega_config):
     stream = await make_stream()
     await asyncio.to_thread(java.write, stream, [(KEY, b"before"), (KEY, LARGE["text"])], large=True)
     limited = pravega_config.model_copy(update={"max_event_bytes": 40_000_000})

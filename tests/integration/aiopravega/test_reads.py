@@ -90,7 +90,7 @@ async def test_a_stream_of_64_segments(client, make_stream):
     assert sorted(await numbers(client, StreamCutRange(UNBOUNDED, UNBOUNDED), stream)) == list(range(1000))
 
 
-async def test_an_end_of_minus_one_means_the_end_of_the_sealed_segment_as_java_writes_it(client, make_stream):
+async def test_an_end_of_minus_one_means_the_end_of_the_sealed_segment(client, make_stream):
     stream = await make_stream(1)
     await write(client, stream, 0, 10)
     await client.scale_stream(stream, 2)
@@ -104,7 +104,7 @@ async def test_an_end_of_minus_one_means_the_end_of_the_sealed_segment_as_java_w
     assert sorted(await numbers(client, behind_it)) == list(range(10, 20))
 
 
-async def test_what_a_truncation_removed_is_a_clear_error_and_the_rest_can_be_read(client, make_stream):
+async def test_a_truncated_range_is_refused_and_the_rest_can_be_read(client, make_stream):
     stream = await make_stream(1)
     begin = await client.tail(stream)
     await write(client, stream, 0, 10)
@@ -131,7 +131,7 @@ async def test_segments_that_were_truncated_as_a_whole_are_a_clear_error(client,
     assert await numbers(client, StreamCutRange(UNBOUNDED, UNBOUNDED), stream) == []
 
 
-async def test_a_range_that_ends_before_it_starts_is_refused_even_across_a_scaling(client, make_stream):
+async def test_a_reversed_range_is_refused_even_across_a_scaling(client, make_stream):
     stream = await make_stream(1)
     before = await client.tail(stream)
     await write(client, stream, 0, 10)

@@ -43,7 +43,7 @@ async def in_processes(config: RegistryConfig, stream: StreamName, form: SchemaF
 
 
 @pytest.mark.parametrize("form", [SchemaFormat.AVRO, SchemaFormat.JSON])
-async def test_a_race_makes_one_group_with_one_policy_which_all_schemas_in_it_fulfil(registry, form):
+async def test_racing_registrations_make_one_group_with_one_policy_for_all(registry, form):
     for _ in range(3):
         stream = StreamName(f"scope-{uuid.uuid4().hex}", "orders")
 
@@ -61,7 +61,7 @@ async def test_a_race_makes_one_group_with_one_policy_which_all_schemas_in_it_fu
         assert passed == [version.version_info.version for version in kept]
 
 
-async def test_a_group_whose_maker_stopped_half_way_gets_its_policy_by_the_next(registry):
+async def test_the_next_process_gives_a_half_made_group_its_policy(registry):
     class Stopped(SchemaRegistry):
         """A client whose process ends before the second request."""
 

@@ -57,7 +57,7 @@ async def counted(registry_config):
             yield opened, requests
 
 
-async def test_the_registry_is_asked_once_for_each_schema_and_never_for_an_event(counted, group):
+async def test_the_registry_gets_one_request_a_schema_and_none_for_events(counted, group):
     registry, requests = counted
     serializer = await open_serializer(registry, group, USER)
     asked = len(requests)

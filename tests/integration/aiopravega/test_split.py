@@ -146,7 +146,7 @@ async def test_where_windows_leave_a_doubt_the_events_are_followed(client, make_
     assert not [record for record in caplog.records if record.name.startswith("aiopravega.read")]
 
 
-async def test_where_no_place_is_sure_and_patience_ends_a_segment_stays_in_one_piece(client, make_stream, caplog):
+async def test_a_segment_without_a_certain_event_start_is_not_split(client, make_stream, caplog):
     stream = await make_stream(1)
     async with client.writer(stream) as writer:
         await writer.write_many([bytes(1000)] * 70_000, ["key"] * 70_000)

@@ -93,7 +93,7 @@ async def test_a_cut_inside_an_event_is_refused(client, make_stream):
     await client.report(stream, "etl", between)
 
 
-async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_restarts(client, make_stream):
+async def test_subscribing_again_reports_the_head_of_an_unreported_subscriber(client, make_stream):
     stream = await make_stream(1)
     tail = await write(client, stream)
     group = await client.controller.create_reader_group(stream.scope, "etl.stream", stream)
@@ -118,7 +118,7 @@ async def test_a_name_that_is_left_over_from_a_deleted_stream_is_refused(client,
     await client.subscribe(stream, "etl-2")
 
 
-async def test_who_is_not_there_is_named(client, make_stream, scope):
+async def test_a_missing_subscriber_or_stream_is_named(client, make_stream, scope):
     stream = await make_stream(1)
 
     with pytest.raises(SubscriberNotFoundError, match=r"nobody\.stream"):

@@ -99,7 +99,7 @@ async def test_conditions_hold_for_entries_of_all_writers(client, scope, ask):
     assert answer["values"] == [b"ours".hex()]
 
 
-async def test_whoever_is_refused_finds_what_was_first(client, scope):
+async def test_a_refused_update_finds_the_entry_that_came_first(client, scope):
     """A server refuses an update because of one that it has not stored yet, and shows the entry as it was."""
     await client.create_table(scope, "table", key_length=4)
     table = client.table(scope, "table")

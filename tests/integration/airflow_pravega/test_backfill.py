@@ -44,7 +44,7 @@ def test_intervals_of_a_plan_are_read_by_mapped_tasks_and_done(client, written, 
     assert run(dag, DAY).result("plan") == []  # done, whatever was written since
 
 
-def test_a_plan_that_is_tried_again_has_the_same_ranges_without_those_that_are_done(client, written, run_task):
+def test_a_retried_plan_has_the_same_ranges_without_the_done_ones(client, written, run_task):
     def plan(**common):
         return PravegaBackfillPlanOperator(stream=str(written), max_bytes="3000", consumer="backfill", **common)
 

@@ -145,7 +145,7 @@ def test_a_name_that_pravega_refuses_is_found_before_anything_is_reached(fails_f
     assert "'a_b' is not a stream name" in said
 
 
-def test_a_mapped_task_with_a_name_that_pravega_refuses_is_not_tried_again(run, scope):
+def test_a_mapped_task_with_an_invalid_stream_name_is_not_retried(run, scope):
     with DAG(f"dag-{scope}", schedule=None) as dag:
         PravegaStreamCutOperator.partial(task_id="cuts", retries=1, retry_delay=0).expand(stream=[f"{scope}/a_b"])
     done = run(dag)

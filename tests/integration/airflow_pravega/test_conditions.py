@@ -94,7 +94,7 @@ def test_a_range_ends_where_transactions_of_a_database_are_whole(run_task, clien
     assert read(run_task(sensor).result()) == changes[:2]
 
 
-def test_silence_begins_again_with_each_write_and_a_sealed_stream_is_quiet(client, stream, write):
+def test_each_write_restarts_the_quiet_time_and_a_sealed_stream_is_quiet(client, stream, write):
     now = 0.0
     watch = StreamWatch(MoveCondition(min_bytes=1, quiet_for=10), clock=lambda: now)
     start = client.head(stream)
@@ -206,7 +206,7 @@ def test_all_or_any_of_the_conditions_hold(client, stream, write, end_of):
 
 
 @pytest.mark.parametrize("sizes", [[1] * 50, [1, 2_000] * 25, [9_000, *[1] * 49]])
-def test_a_range_has_not_more_events_than_it_may_and_the_next_ones_have_the_rest(client, stream, write, end_of, sizes):
+def test_a_range_has_at_most_max_events_and_the_next_have_the_rest(client, stream, write, end_of, sizes):
     events = [b"%03d" % number + b"." * size for number, size in enumerate(sizes)]
     write(*events)
     start, found, ranges = client.head(stream), [], []

@@ -23,7 +23,7 @@ def head(pravega_config, pravega_emulator, monkeypatch, connection_json, stream)
         yield header(registry.encoding_id(stream.stream, version, "", stream.scope))
 
 
-def test_a_range_passes_that_is_what_it_claims_and_another_fails(run_task, client, stream, head, capsys):
+def test_a_range_that_fits_its_schema_passes_and_another_fails(run_task, client, stream, head, capsys):
     with client.writer(stream) as writer:
         writer.write(head + b'{"page": 1}')
     good = StreamCutRange(client.head(stream), client.tail(stream))

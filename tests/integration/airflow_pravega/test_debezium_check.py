@@ -67,7 +67,7 @@ def test_which_harms_fail_is_an_argument(check):
     assert check("debezium.source.tombstones.on.delete=true\n", fail_on=[]).result()["passed"]
 
 
-def test_a_line_that_is_no_setting_is_named_without_what_may_be_a_password(check, capfd):
+def test_a_line_that_is_not_a_setting_is_named_without_its_password(check, capfd):
     assert check(f"debezium.source.database.password {PASSWORD}\n").state() == "failed"
     said = "".join(capfd.readouterr())
     assert "begins with 'debezium.source.database.password' is not a setting" in said

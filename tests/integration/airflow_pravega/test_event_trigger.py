@@ -96,14 +96,14 @@ async def test_what_is_written_between_two_checks_is_one_event(stream, write):
         assert await next_cut(events) == last
 
 
-async def test_one_that_starts_again_fires_what_is_in_the_stream(stream, write):
+async def test_a_restarted_trigger_fires_for_existing_events(stream, write):
     tail = await write(b"a")
     for _ in range(2):
         async with aclosing(started(stream).run()) as events:
             assert await next_cut(events) == tail
 
 
-async def test_one_that_starts_again_fires_what_the_consumer_has_not_taken(pravega, stream, write):
+async def test_a_restarted_trigger_fires_for_events_the_consumer_lacks(pravega, stream, write):
     head = await pravega.head(stream)
     first = await write(b"a")
     async with aclosing(started(stream, consumer="shop/orders").run()) as events:

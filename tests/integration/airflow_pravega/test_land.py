@@ -95,7 +95,7 @@ def test_the_example_lands_orders(run, stream, write, tmp_path, monkeypatch):
     assert run(example.orders_landed, FIRST, conf).result("land")["action"] == "nothing"
 
 
-def test_a_range_without_an_interval_and_a_connection_that_is_missing_are_refused(
+def test_a_range_without_interval_and_a_missing_connection_are_refused(
     run_task, client, scope, stream, write, tmp_path, capfd
 ):
     write(b"1")

@@ -23,9 +23,7 @@ def maintain(run_task, scope):
     return lambda **arguments: run_task(partial(PravegaLedgerMaintenanceOperator, ledger=named, **arguments))
 
 
-def test_what_drivers_left_is_finished_and_the_second_time_there_is_nothing_to_do(
-    maintain, leave_decided, stream, scope, contents
-):
+def test_writes_of_dead_drivers_are_finished_and_only_once(maintain, leave_decided, stream, scope, contents):
     leave_decided(stream, b"a", b"b", write_id="first", committed=[1])
     leave_decided(stream, b"c", write_id="second")
     names = {f"write '{write_id}' to {stream}" for write_id in ("first", "second")}
@@ -38,9 +36,7 @@ def test_what_drivers_left_is_finished_and_the_second_time_there_is_nothing_to_d
     assert maintain().result() == {"ledger": f"{scope}/commit-ledger", **nothing}
 
 
-def test_a_half_visible_write_fails_the_task_for_good_after_the_others_are_finished(
-    maintain, leave_decided, stream, contents
-):
+def test_a_half_visible_write_fails_the_task_after_finishing_the_others(maintain, leave_decided, stream, contents):
     leave_decided(stream, b"a", b"b", write_id="half", committed=[0], lost=1)
     leave_decided(stream, b"c", write_id="whole")
 
@@ -53,7 +49,7 @@ def test_a_half_visible_write_fails_the_task_for_good_after_the_others_are_finis
     assert half.startswith(f"write 'half' to {stream} is partial: start the write again")
 
 
-def test_a_write_of_which_nothing_is_visible_is_named_and_does_no_harm(maintain, leave_decided, stream, contents):
+def test_an_invisible_write_that_lost_a_part_is_named_as_lost(maintain, leave_decided, stream, contents):
     leave_decided(stream, b"a", b"b", write_id="lost", lost=1)
 
     assert maintain().result()["lost"] == [f"write 'lost' to {stream}"]

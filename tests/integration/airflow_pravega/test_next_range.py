@@ -103,7 +103,7 @@ async def test_runs_wake_one_after_the_other_in_the_order_of_their_dates(pravega
         await ledger.finish(interval)
 
 
-async def test_a_run_that_is_woken_and_finds_too_little_waits_again_before_the_others(pravega, stream):
+async def test_a_woken_run_that_finds_too_little_waits_again_before_the_others(pravega, stream):
     first, second = trigger(stream, "2026-01-01"), trigger(stream, "2026-01-02")
     later = asyncio.create_task(event_of(second))
     await write(pravega, stream, b"a")

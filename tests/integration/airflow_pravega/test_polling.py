@@ -79,7 +79,7 @@ async def test_a_subscription_that_asks_for_unchanged_answers_gets_them(wait_for
     assert second.asked_at > first.asked_at
 
 
-async def test_a_new_subscription_ignores_an_answer_that_was_asked_for_before_it(wait_for):
+async def test_a_new_subscription_ignores_an_answer_requested_before_it(wait_for):
     numbers = Numbers([1])
     first = await (await wait_for(numbers)).after(None)
     later = await wait_for(numbers)
@@ -87,7 +87,7 @@ async def test_a_new_subscription_ignores_an_answer_that_was_asked_for_before_it
         assert (await later.after(None)).asked_at > first.asked_at
 
 
-async def test_a_subscription_with_a_short_pause_does_not_wait_for_one_with_a_long_pause(wait_for):
+async def test_a_subscription_with_a_short_pause_waits_for_no_slower_one(wait_for):
     numbers = Numbers([1])
     await (await wait_for(numbers, NEVER)).after(None)
     async with asyncio.timeout(PATIENCE):

@@ -71,9 +71,7 @@ def test_a_run_waits_for_the_one_before_it_to_be_processed(
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
-def test_a_run_that_has_waited_long_enough_fails_with_the_name_of_the_open_interval(
-    run_task, stream, write, shown, deferrable
-):
+def test_a_run_that_waited_too_long_fails_and_names_the_open_interval(run_task, stream, write, shown, deferrable):
     waiting = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=deferrable, poll_interval=SOON)
     write(b"a")
     first = run_task(waiting, FIRST).result()
@@ -103,7 +101,7 @@ def test_the_range_of_a_run_that_failed_is_taken_over_at_once(run_task, client, 
     assert read(run_task(sensor, FIRST).result()) == [b"c"]  # cleared: its old range is another run's
 
 
-def test_the_range_of_an_open_run_is_taken_over_after_a_time_or_left_alone(run_task, stream, write, read):
+def test_the_range_of_an_open_run_is_taken_over_after_a_time_or_never(run_task, stream, write, read):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream), open_timeout=timedelta())
     write(b"a")
     run_task(sensor, FIRST).result()
@@ -157,7 +155,7 @@ def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
-def test_a_run_with_nothing_to_do_can_be_skipped_but_waits_for_an_open_range(
+def test_a_run_without_data_can_be_skipped_but_waits_for_an_open_range(
     run_task, stream, write, read, finish, meanwhile, deferrable
 ):
     sensor = partial(

@@ -70,7 +70,7 @@ def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn(tmp_path)
     assert "[Stage" not in errors
 
 
-def test_the_pages_of_spark_stay_off_where_they_would_be_on_all_addresses():
+def test_the_spark_ui_stays_off_if_it_would_listen_on_all_addresses():
     found, errors = run_alone({}, PAGES)
     assert [each["at"] for each in found] == [[], []]
     assert "Spark's pages stay off" in errors

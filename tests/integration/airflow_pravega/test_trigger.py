@@ -67,7 +67,7 @@ async def until(condition) -> None:
         await asyncio.sleep(0)
 
 
-async def test_many_triggers_share_one_client_and_a_loop_for_each_stream_and_all_fire(pravega, scope):
+async def test_many_triggers_share_one_client_and_one_loop_for_each_stream(pravega, scope):
     for number in range(5):
         await pravega.create_stream(f"{scope}/stream-{number}", ScalingPolicy.fixed(1))
     triggers = [await trigger_since_tail(pravega, scope, f"stream-{number % 5}") for number in range(MANY)]

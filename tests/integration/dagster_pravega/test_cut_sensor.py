@@ -220,9 +220,7 @@ def test_ranges_that_airflow_has_taken_are_partitions_and_not_run_again(
     assert len(billing.runs) == 1
 
 
-def test_a_cursor_that_was_reset_and_a_chain_that_was_forgotten_lose_nothing(
-    daemon, stream, append, ledger, records, events_of
-):
+def test_a_reset_cursor_and_a_forgotten_chain_lose_nothing(daemon, stream, append, ledger, records, events_of):
     billing = daemon(on_open="skip")
     billing.tick()
     append(stream, ["b1"])

@@ -87,7 +87,7 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
     assert same.tags["dagster/data_version"] == materialization.tags["dagster/data_version"]
 
 
-def test_a_partition_before_the_first_watermark_is_read_from_the_head_and_says_so(
+def test_a_partition_before_the_first_watermark_is_read_from_the_head(
     client, scope, day_asset, materialize, metadata_of
 ):
     early = StreamName(scope, "early")
@@ -146,7 +146,7 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True)]
 
 
-def test_what_cannot_work_is_reported_and_tried_again_only_if_it_can_pass(timed, materialize):
+def test_an_impossible_read_is_reported_and_retried_only_if_it_can_pass(timed, materialize):
     def failure_of(partition: str, **options: str) -> tuple[str, bool]:
         spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
 

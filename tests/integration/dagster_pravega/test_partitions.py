@@ -108,7 +108,7 @@ def test_a_sensor_and_a_backfill_of_a_partition_read_the_same_range(read, client
     assert "pravega cuts forget" in read(colours, "green", cuts={"start": start}, fails=True)
 
 
-def test_a_partition_of_a_stream_that_was_made_again_is_reported_and_can_be_forgotten(
+def test_a_partition_of_a_recreated_stream_is_reported_and_forgettable(
     read, client, stream, append, whole, make_stream
 ):
     read(STATIC, "red", cuts=whole)
@@ -127,7 +127,7 @@ def test_a_partition_of_a_stream_that_was_made_again_is_reported_and_can_be_forg
     assert client.cut_ledger(stream.scope).find(Interval("again", stream, "red")).is_done
 
 
-def test_a_read_without_partitions_and_range_says_that_it_was_of_the_whole_stream(read, whole):
+def test_a_read_without_partitions_and_range_reports_the_whole_stream(read, whole):
     events, metadata = read()
     assert events == EVENTS
     assert metadata["pravega/whole_stream"] is True

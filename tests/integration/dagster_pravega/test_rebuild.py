@@ -45,7 +45,7 @@ def materialize(manager, instance, metadata_of):
     return materialize
 
 
-def test_a_partition_is_written_anew_when_the_run_names_the_next_generation(
+def test_a_run_that_names_the_next_generation_rewrites_a_partition(
     spark, make_stream, materialize, manager, contents, client
 ):
     stream = make_stream()

@@ -99,7 +99,7 @@ def test_a_gate_need_not_block(run):
     assert (ran, check.passed) == (True, False)
 
 
-def test_what_follows_runs_only_if_the_data_is_what_it_claims(run, client, registry, visits):
+def test_later_assets_run_only_if_the_data_fits_its_schema(run, client, registry, visits):
     [version] = registry.versions("visits", visits.scope)
     head = header(registry.encoding_id("visits", version.version_info, "", visits.scope))
     with client.writer(visits) as writer:

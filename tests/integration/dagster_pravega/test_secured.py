@@ -9,7 +9,7 @@ from aiopravega.blocking import PravegaClient
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
 
 
-def test_a_round_trip_with_a_password_from_the_environment_shows_it_nowhere(
+def test_a_password_from_the_environment_is_not_shown_by_a_round_trip(
     pravega_emulator_secure, spark, instance, monkeypatch, capfd
 ):
     config = pravega_emulator_secure.config

@@ -13,9 +13,7 @@ from dagster_pravega.resources.sessions import release, use
 _JOB = Path(__file__).with_name("session_job.py")
 
 
-def test_an_asset_without_an_input_has_the_managers_session_and_a_new_one_after_its_jvm_died(
-    pravega_config, make_stream, contents
-):
+def test_an_asset_without_inputs_gets_a_new_session_after_its_jvm_died(pravega_config, make_stream, contents):
     stream = make_stream()
 
     done = subprocess.run(
@@ -28,7 +26,7 @@ def test_an_asset_without_an_input_has_the_managers_session_and_a_new_one_after_
     assert contents(stream) == ["0", "1", "2"]
 
 
-def test_managers_of_a_run_with_different_settings_are_refused_where_neither_is_named():
+def test_managers_with_different_settings_are_refused_if_none_is_named():
     use("local[1]", {})
     use("local[2]", {"spark.ui.enabled": "false"})
     use("sc://spark:15002/;token=hush", {})
@@ -43,7 +41,7 @@ def test_managers_of_a_run_with_different_settings_are_refused_where_neither_is_
         release("sc://spark:15002/;token=hush", {})
 
 
-def test_settings_that_the_running_session_does_not_have_are_a_warning_that_names_them(spark, caplog):
+def test_a_warning_names_settings_that_the_running_session_lacks(spark, caplog):
     assert spark_session("spark://elsewhere:7077", {"spark.app.name": spark.conf.get("spark.app.name")}) is not None
     assert "with other values of spark.master than" in caplog.text
 

@@ -50,7 +50,7 @@ def run(stream, manager, instance):
     return run
 
 
-def test_each_run_reads_what_came_since_the_last_one_and_what_a_failed_one_left(run, client, stream, append):
+def test_each_run_reads_the_new_events_and_the_range_of_a_failed_run(run, client, stream, append):
     events, metadata = run()
     assert events == ["a", "b"]
     assert (metadata["pravega/consumer"], metadata["pravega/events"]) == ("pages", 2)

@@ -155,7 +155,7 @@ def test_a_stream_that_was_made_again_is_reported_with_cuts_of_its_own(
     assert sorted(event.data.decode() for event in between) == events("a", 20)
 
 
-def test_a_step_that_dies_after_its_write_adds_nothing_when_it_is_retried(
+def test_the_retry_of_a_step_that_died_after_its_write_adds_nothing(
     make_stream, append, rows, manager, instance, contents, metadata_of, client
 ):
     stream = make_stream()
@@ -237,7 +237,7 @@ def test_a_partition_is_read_as_it_was_written(make_stream, rows, manager, insta
     assert sorted(found) == events("a", 20)
 
 
-def test_a_new_instance_reads_a_partition_where_the_ledger_says_that_it_is(make_stream, append, rows, manager):
+def test_a_new_instance_finds_the_range_of_a_partition_in_the_ledger(make_stream, append, rows, manager):
     stream = make_stream()
     partitions = dg.StaticPartitionsDefinition(["a"])
     asset = writer(stream, lambda key: rows(key, 20), partitions)

@@ -97,7 +97,7 @@ def test_the_age_of_the_last_watermark_is_the_freshness_of_a_stream(client, scop
     assert "is sealed" in text
 
 
-def test_what_a_reader_group_has_read_is_as_fresh_as_the_last_watermark_that_it_has_passed(client, scope, run):
+def test_a_reader_group_is_as_fresh_as_the_last_watermark_it_passed(client, scope, run):
     assert client.create_stream(f"{scope}/read", timestamp_aggregation_timeout=timedelta(minutes=5))
     stream, spec = StreamName(scope, "read"), pravega_stream_spec(f"{scope}/read")
     hour, now = timedelta(hours=1), datetime.now(UTC)

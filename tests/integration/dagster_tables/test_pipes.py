@@ -77,7 +77,7 @@ def metadata_of(materialization: dg.AssetMaterialization) -> dict[str, Any]:
     return {name: entry.value for name, entry in materialization.metadata.items()}
 
 
-def test_a_job_that_is_killed_twice_reads_the_same_range_and_writes_it_once(client, stream, sink, run, contents):
+def test_a_job_killed_twice_reads_the_same_range_and_writes_it_once(client, stream, sink, run, contents):
     write(client, stream, *EVENTS)
     tries: list[str] = []
 
@@ -112,7 +112,7 @@ def test_a_job_on_spark_connect_copies_its_range(client, stream, sink, run, cont
     assert metadata_of(found)["dagster/row_count"] == len(EVENTS)
 
 
-def test_a_partition_of_a_secured_cluster_is_counted_elsewhere_and_no_secret_is_shown(
+def test_another_process_counts_a_secured_partition_and_shows_no_secret(
     pravega_emulator_secure, run, instance, monkeypatch, capfd
 ):
     config = pravega_emulator_secure.config

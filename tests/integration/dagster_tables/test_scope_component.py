@@ -46,9 +46,7 @@ def project(attributes):
         yield refresh, load
 
 
-def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
-    client, stream, pravega_config, pravega_emulator
-):
+def test_streams_stored_with_their_schemas_load_without_the_cluster(client, stream, pravega_config, pravega_emulator):
     scope = stream.scope
     assert client.create_stream(f"{scope}/sales", ScalingPolicy.fixed(1), tags=["sales"])
     with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as registry:

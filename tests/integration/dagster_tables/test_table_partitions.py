@@ -15,7 +15,7 @@ def timed(client, scope):
     return write_days(client, scope)
 
 
-def test_a_day_has_its_rows_and_is_done_when_another_manager_has_written_them(
+def test_a_day_is_done_when_another_manager_has_written_its_rows(
     timed, sink, manager, instance, contents, client, pravega_config
 ):
     spec = pravega_stream_spec(str(timed), options=OPTIONS)
@@ -69,7 +69,7 @@ def test_days_of_one_run_have_the_rows_of_all_their_times(timed, manager, instan
     assert sorted(found) == [at(day, hour) for day in (1, 2) for hour in HOURS]
 
 
-def test_days_of_another_dimension_are_read_by_their_times_and_done_by_themselves(timed, manager, instance, client):
+def test_days_of_another_dimension_are_read_by_time_and_done_separately(timed, manager, instance, client):
     spec = pravega_stream_spec(str(timed), options=OPTIONS)
     found: list[int] = []
 

@@ -201,7 +201,7 @@ def test_other_rows_of_a_partition_are_refused_until_it_is_rebuilt(write, conten
     assert contents(sink) == ["one", "uno"]
 
 
-def test_a_write_that_fails_half_way_leaves_nothing_and_is_written_by_the_next_run(write, contents, sink):
+def test_a_failed_write_leaves_nothing_and_the_next_run_writes_it(write, contents, sink):
     def broken():
         yield pa.RecordBatch.from_pydict({"event": ["one"] * 20_000})
         raise RuntimeError("the source is gone")

@@ -59,7 +59,7 @@ async def test_what_ended_is_started_again_if_one_asks_for_it(cluster):
     assert await content(cluster, "revived") == [b"before", b"after"]
 
 
-async def test_all_of_it_can_be_killed_and_started_again_from_its_folder_at_the_same_address(cluster):
+async def test_a_killed_cluster_restarts_from_its_folder_at_the_same_address(cluster):
     await append(cluster, "all", b"before")
     address = cluster.controller_uri
 

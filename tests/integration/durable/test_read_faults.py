@@ -56,7 +56,7 @@ def held(spark, cluster, stream, tmp_path):
     return read
 
 
-def test_a_read_continues_where_it_was_after_the_kill_of_the_segment_store(held, cluster):
+def test_a_read_continues_after_the_segment_store_was_killed(held, cluster):
     def kill():
         cluster.kill("segmentstore")
         cluster.restart("segmentstore")

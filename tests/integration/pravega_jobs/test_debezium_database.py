@@ -69,7 +69,7 @@ def test_postgresql_refuses_updates_of_a_published_table_without_a_key(dsn):
         connection.rollback()
 
 
-def test_a_user_that_may_not_replicate_and_one_that_is_not_there_are_found(dsn):
+def test_missing_users_and_users_without_replication_are_found(dsn):
     for user, why in (("reader", "may not read the log"), ("nobody", "no such user")):
         (found, *_) = check_database(dsn, SETTINGS | {f"{SOURCE}database.user": user})
         assert (found.setting, found.harm) == (f"{SOURCE}database.user", Harm.STOPS)

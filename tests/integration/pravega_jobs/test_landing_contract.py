@@ -51,7 +51,7 @@ def at_once(work, arguments) -> None:
         each.join()
 
 
-def test_an_interval_is_landed_once_and_replaced_by_its_newer_generation_only(lake):
+def test_an_interval_lands_once_and_only_a_newer_generation_replaces_it(lake):
     table = lake.table()
     assert (table.holdings(), table.rows()) == ([], {})
     assert [lake.land(table, landing("monday"), 1), lake.land(table, landing("sunday"), 2)] == [Action.APPEND] * 2
@@ -98,7 +98,7 @@ def test_runs_of_several_intervals_at_once_all_land(lake):
     assert table.rows() == {(CONSUMER, name): 3 for name in ("sunday", "day 0", "day 1", "day 2", "day 3")}
 
 
-def test_a_run_that_started_with_an_older_generation_does_not_replace_a_newer_one(lake):
+def test_a_run_of_an_older_generation_does_not_replace_a_newer_one(lake):
     table = lake.table()
     with lake.staged(table, landing(), 1) as staged:
         lake.land(table, landing(generation=2), 2)
@@ -124,7 +124,7 @@ def test_rows_that_somebody_removed_are_missed(lake):
     assert (table.rows(), [each.rows for each in table.holdings()]) == ({(CONSUMER, "monday"): 2}, [3])
 
 
-def test_a_table_that_is_restored_with_its_holdings_takes_again_what_came_after_the_backup(lake):
+def test_a_table_restored_with_its_holdings_relands_later_intervals(lake):
     table = lake.table()
     lake.land(table, landing("sunday"), 1)
     lake.back_up(table)
@@ -137,7 +137,7 @@ def test_a_table_that_is_restored_with_its_holdings_takes_again_what_came_after_
     assert lake.contents(table) == rows("monday", 5) + rows("sunday", 1)
 
 
-def test_a_table_that_is_dropped_holds_nothing_if_its_holdings_were_in_it(lake):
+def test_a_dropped_table_holds_nothing_if_its_holdings_were_in_it(lake):
     table = lake.table()
     lake.land(table, landing(), 1)
     lake.drop(table)
@@ -191,9 +191,7 @@ def killed(kind) -> Iterator[Callable[[Lake, int, int], bool]]:
     "kind", ["parquet", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS[1:])], indirect=True
 )
 @pytest.mark.parametrize("generation", [1, 2])
-def test_a_run_that_is_killed_at_any_step_leaves_all_or_nothing_and_the_next_one_completes_it(
-    make_lake, killed, generation
-):
+def test_a_run_killed_at_any_step_lands_all_or_nothing_and_is_completed(make_lake, killed, generation):
     before = rows("monday", 1) if generation > 1 else []
     others, one = rows("sunday", 9), landing("monday", generation=generation)
     for step in range(1000):

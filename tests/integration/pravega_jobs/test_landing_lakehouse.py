@@ -25,7 +25,7 @@ def iceberg(tmp_path) -> IcebergLake:
     return lake
 
 
-def test_delta_keeps_what_it_holds_when_files_are_rewritten_and_the_log_is_cleaned(delta):
+def test_delta_keeps_holdings_after_files_are_rewritten_and_logs_cleaned(delta):
     table = delta.table()
     for name in ("monday", "sunday"):
         delta.land(table, landing(name), 1)
@@ -39,7 +39,7 @@ def test_delta_keeps_what_it_holds_when_files_are_rewritten_and_the_log_is_clean
     assert delta.contents(table) == rows("monday", 2) + rows("sunday", 1)
 
 
-def test_delta_that_is_restored_to_an_older_version_keeps_its_holdings_and_misses_the_rows(delta):
+def test_a_restored_delta_table_keeps_its_holdings_but_lacks_later_rows(delta):
     table = delta.table()
     delta.land(table, landing("sunday"), 1)
     version = DeltaTable(table.path).version()
@@ -52,7 +52,7 @@ def test_delta_that_is_restored_to_an_older_version_keeps_its_holdings_and_misse
     assert delta.contents(table) == rows("monday", 4) + rows("sunday", 1)
 
 
-def test_iceberg_that_is_rolled_back_to_an_older_snapshot_keeps_its_holdings_and_misses_the_rows(iceberg):
+def test_a_rolled_back_iceberg_table_keeps_its_holdings_but_lacks_rows(iceberg):
     table = iceberg.table()
     iceberg.land(table, landing("sunday"), 1)
     older = table.load().current_snapshot().snapshot_id
@@ -88,7 +88,7 @@ def test_delta_tables_whose_files_spark_cannot_write_alone_are_refused(delta):
     assert delta.contents(other) == rows("sunday", 1)
 
 
-def test_iceberg_keeps_what_it_holds_when_snapshots_expire_and_says_it_in_the_snapshot(iceberg):
+def test_iceberg_keeps_holdings_in_snapshots_when_old_snapshots_expire(iceberg):
     table = iceberg.table()
     iceberg.land(table, landing("sunday"), 1)
     [snapshot] = table.load().snapshots()

@@ -20,7 +20,7 @@ def lake(postgres_dsn) -> PostgresLake:
     return made
 
 
-def test_a_table_that_lacks_a_column_is_refused_and_a_table_of_ones_own_keeps_its_defaults(lake):
+def test_a_table_lacking_a_column_is_refused_and_defaults_are_kept(lake):
     table = lake.table()
     lake.ask(f"create table {table.table} (number serial, id bigint); select 1")
     with pytest.raises(LandingError, match="no column _consumer, _interval"):
@@ -65,7 +65,7 @@ def test_a_statement_that_is_refused_changes_nothing_and_says_why(lake):
     assert lake.leftovers(table) == []
 
 
-def test_a_connection_that_is_ended_during_a_landing_is_reported_and_the_next_run_lands(lake):
+def test_a_lost_connection_fails_the_landing_and_the_next_run_lands(lake):
     table = lake.table()
     with lake.staged(table, landing(), 1) as copied:
         lake.ask(f"select pg_terminate_backend({copied.connection.info.backend_pid})")

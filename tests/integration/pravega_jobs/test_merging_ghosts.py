@@ -48,7 +48,7 @@ def test_rows_that_are_older_than_a_snapshot_and_not_in_it_are_removed(table, de
     assert again.counts.ghosts == 1
 
 
-def test_files_without_ghosts_stay_and_positions_of_another_database_are_refused(tmp_path):
+def test_files_without_ghosts_stay_and_mixed_positions_are_refused(tmp_path):
     table = new_table("delta", tmp_path)
     for number in range(3):
         merge(table, merge_of(number), [(number * 10 + each, 1, "a", number * 10 + each) for each in range(5)])
@@ -62,7 +62,7 @@ def test_files_without_ghosts_stay_and_positions_of_another_database_are_refused
 
 @pytest.mark.parametrize(("kind", "examples"), [("delta", 60), ("iceberg", 10)])
 @pytest.mark.parametrize("deletes", ["hard", "soft"])
-def test_after_snapshots_begun_again_and_cuts_anywhere_the_table_is_the_databases(kind, examples, deletes):
+def test_repeated_snapshots_and_arbitrary_cuts_give_the_database_table(kind, examples, deletes):
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(STEPS, min_size=15, max_size=60), st.lists(st.floats(0, 1), max_size=4))
     def run(steps, parts):

@@ -34,7 +34,7 @@ def table(request, tmp_path):
     return new_table(request.param, tmp_path / "0")
 
 
-def test_versions_are_closed_and_opened_and_the_same_range_again_does_nothing(table):
+def test_versions_open_and_close_and_a_repeated_range_does_nothing(table):
     first = keep(table, 0, [(1, 10, "a", 1), (1, 11, ..., 2), (2, 20, "b", 3)])
     assert (first.counts.inserted, first.counts.updated, first.holding.rows) == (2, 1, 3)
     second = keep(table, 1, [(1, 12, ..., 11), (2, None, None, 12), (2, 21, "c", 13), (9, None, None, 14)])

@@ -36,7 +36,7 @@ def position(row):
     return int.from_bytes(row, "big")
 
 
-def test_changes_insert_update_and_delete_rows_and_the_same_range_again_does_nothing(table):
+def test_a_merge_applies_all_changes_and_a_repeated_range_does_nothing(table):
     first = merge(table, merge_of(0), [(1, 10, "a", 1), (2, 20, "b", 2), (3, 30, None, 3)])
     assert (first.counts.inserted, first.holding.rows) == (3, 3)
     second = merge(table, merge_of(1), [(1, 11, "x", 11), (2, None, None, 12), (4, 40, "d", 13), (9, None, None, 14)])
@@ -61,7 +61,7 @@ def test_events_that_debezium_doubles_do_not_take_a_row_back(table):
     assert rows_of(table) == {1: (10, "a"), 2: (20, "b"), 3: (1, "c")}
 
 
-def test_a_value_that_was_not_sent_stays_and_one_that_nobody_has_is_refused(table):
+def test_an_unsent_value_stays_and_one_that_is_not_stored_is_refused(table):
     merge(table, merge_of(0), [(1, 10, "large", 1)])
     merge(table, merge_of(1), [(1, 11, ..., 11)])
     assert rows_of(table) == {1: (11, "large")}
@@ -72,7 +72,7 @@ def test_a_value_that_was_not_sent_stays_and_one_that_nobody_has_is_refused(tabl
     assert rows_of(table) == {1: (12, "large"), 7: (70, None)}
 
 
-def test_with_hard_deletes_a_range_that_comes_late_is_refused_and_a_gap_is_not(table):
+def test_with_hard_deletes_a_late_range_is_refused_and_a_gap_is_not(table):
     merge(table, merge_of(3), [(1, 10, "a", 31)])
     with pytest.raises(LandingError, match="does not lie after 'range 3'"):
         merge(table, merge_of(2), [(1, 9, "z", 21)])
@@ -83,7 +83,7 @@ def test_with_hard_deletes_a_range_that_comes_late_is_refused_and_a_gap_is_not(t
     assert len(table.holdings()) == 2
 
 
-def test_with_soft_deletes_ranges_come_in_any_order_and_deleted_rows_keep_their_values(table):
+def test_with_soft_deletes_ranges_come_in_any_order_and_values_are_kept(table):
     later = [(1, None, None, 31), (2, 25, "new", 32), (3, None, None, 33)]
     merge(table, merge_of(3, "soft"), later, in_order=False)
     late = merge(table, merge_of(1, "soft"), [(1, 10, "a", 11), (2, 20, "b", 12), (5, 50, "e", 13)], in_order=False)
@@ -165,7 +165,7 @@ def test_of_two_runs_of_one_range_at_once_one_merges(table):
     assert len(rows_of(table)) == 3
 
 
-def test_files_of_others_are_found_by_key_after_a_delta_table_is_compacted(tmp_path):
+def test_merges_find_rows_in_files_of_others_after_a_delta_compaction(tmp_path):
     table = DeltaFolder(f"{tmp_path}/table")
     rows = pa.table({"id": pa.array([1, 2], "int32"), "n": pa.array([1, 2], "int64"), "big": ["a", "b"]})
     write_deltalake(table.path, rows)

@@ -157,9 +157,7 @@ async def test_changes_that_debezium_repeats_after_a_restart_hold_nothing_back(c
     assert found.ends[table] == await client.tail(table)
 
 
-async def test_a_transaction_from_before_a_scaling_takes_the_end_back_into_the_old_segment(
-    client, make_stream, write, whole
-):
+async def test_an_open_transaction_from_before_a_scaling_lowers_the_cut(client, make_stream, write, whole):
     table, transactions = await make_stream("a"), await make_stream("transactions")
     await write(table, (change("1", 1), "k"))
     before = await client.tail(table)

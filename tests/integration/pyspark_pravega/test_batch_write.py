@@ -212,7 +212,7 @@ def decide(ledger: CommitLedger, client, sink: StreamName, write_id: str, *event
     return parts
 
 
-def test_a_job_that_was_killed_after_its_decision_is_finished_and_not_repeated(
+def test_a_job_killed_after_its_decision_is_finished_and_not_repeated(
     spark, numbers, write, contents, make_stream, client
 ):
     sink = make_stream(2)
@@ -242,7 +242,7 @@ def test_a_job_that_lost_its_leases_after_its_decision_is_written_again(numbers,
     assert ledger.lookup(sink, "daily").record.total_events == 100
 
 
-def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark, write, contents, make_stream, client):
+def test_the_same_rows_complete_a_partially_committed_job(spark, write, contents, make_stream, client):
     sink = make_stream(2)
     ledger = client.commit_ledger(sink.scope)
     ledger.create()

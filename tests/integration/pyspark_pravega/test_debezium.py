@@ -180,7 +180,7 @@ def test_the_newest_schema_is_that_of_the_table_that_was_asked_for(changes, writ
         changes(stream, key="id", table="archive.kinds")
 
 
-def test_a_value_that_was_not_sent_stays_and_a_truncate_empties_the_table(changes, write, make_stream):
+def test_an_unsent_value_stays_and_a_truncate_empties_the_table(changes, write, make_stream):
     unsent = "__debezium_unavailable_value"
     events = [
         made("c", 1, id=0, n=0, big="gone"),

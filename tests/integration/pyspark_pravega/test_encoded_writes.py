@@ -53,9 +53,7 @@ def registry(pravega_emulator):
         yield opened
 
 
-def test_all_columns_become_a_json_event_in_the_segment_of_the_column_that_is_its_key(
-    write, orders, events_in, make_stream, client
-):
+def test_a_row_becomes_a_json_event_in_the_segment_of_its_key_column(write, orders, events_in, make_stream, client):
     sink = make_stream(3)
 
     write(orders, sink, encode="json", event_router="customer")
@@ -81,7 +79,7 @@ def test_a_struct_becomes_the_event_and_a_field_of_it_the_key(write, orders, rea
     assert found.selectExpr("sum(id)", "count(customer)").first()[:] == (sum(range(ROWS)), ROWS)
 
 
-def test_avro_is_registered_by_the_columns_and_read_back_by_the_registry_compressed_or_not(
+def test_avro_registered_from_columns_is_read_back_with_and_without_gzip(
     write, orders, read, make_stream, registry, pravega_emulator
 ):
     sink = make_stream(2)

@@ -57,7 +57,7 @@ def test_executors_of_a_cluster_write_every_row_once(start, contents, make_strea
 
 
 @pytest.mark.slow  # the fault matrix, of which make test runs a part, kills jobs here, too
-def test_a_job_that_is_killed_when_it_has_decided_is_finished_by_the_next_run(start, contents, make_stream, client):
+def test_a_job_killed_after_its_decision_is_finished_by_the_next_run(start, contents, make_stream, client):
     sink = make_stream(4)
     first = start(sink, "daily")
     deadline = time.monotonic() + JOB_SECONDS

@@ -78,7 +78,7 @@ def ranges(client, make_stream, fill):
     return stream, ledger, found
 
 
-def test_ranges_are_landed_once_out_of_order_and_rebuilt_and_the_ledger_agrees(
+def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
     read, table, ranges, contents, pravega_config, monkeypatch, capfd
 ):
     name, target = table
@@ -151,7 +151,7 @@ def test_an_interval_without_rows_is_held(spark, table, ranges):
     assert [each.rows for each in target.holdings()] == [0]
 
 
-def test_the_setting_for_times_is_put_back_by_the_last_of_several_landings(spark):
+def test_the_last_of_several_landings_restores_the_timestamp_setting(spark):
     setting = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(setting)
     with ExitStack() as first, ExitStack() as second:

@@ -74,7 +74,7 @@ def test_an_event_beyond_the_option_fails_the_read_and_says_where_it_is(read, st
         read(stream, max_event_bytes=8 * MIB, split_bytes=0).selectExpr("length(event)").collect()
 
 
-def test_pieces_that_begin_inside_a_large_event_with_frames_in_it_are_noticed(java, make_stream, pravega_config):
+def test_pieces_that_begin_inside_a_large_event_of_frames_are_noticed(java, make_stream, pravega_config):
     """Such an event fools the search for a start; no row may come of it unnoticed."""
     stream = make_stream(1)
     java.write(stream, [(KEY, frames_inside(60 * MIB))], large=True)

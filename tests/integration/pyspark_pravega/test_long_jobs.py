@@ -36,7 +36,7 @@ def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_a_job_that_outlives_its_first_worker_and_every_lease_is_written_once(spark):
+def test_a_job_that_outlives_its_worker_and_leases_is_written_once(spark):
     sink = StreamName("long", f"jobs-{uuid.uuid4().hex}")
     settings = {"controller.transaction.lease.count.max": str(LONGEST_LEASE_MS)}
     with PravegaEmulator(settings=settings) as server, PravegaClient(server.config) as client:
@@ -51,7 +51,7 @@ def test_a_job_that_outlives_its_first_worker_and_every_lease_is_written_once(sp
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_a_job_whose_executor_is_killed_a_second_after_its_task_is_written_once(launch, tmp_path):
+def test_a_job_with_its_executor_killed_after_its_task_is_written_once(launch, tmp_path):
     sink = StreamName("long", f"jobs-{uuid.uuid4().hex}")
     settings = {"controller.transaction.lease.count.max": str(LONGEST_LEASE_MS)}
     with PravegaEmulator(settings=settings) as server, PravegaClient(server.config) as client:

@@ -28,7 +28,7 @@ def test_a_pointer_of_every_row_fetches_its_event(read, fill, client, make_strea
         assert client.fetch(row.event_pointer).data == bytes(row.event)
 
 
-def test_all_columns_can_be_asked_for_and_bounds_are_null_without_watermarks(read, fill, make_stream):
+def test_all_columns_can_be_read_and_bounds_are_null_without_watermarks(read, fill, make_stream):
     stream = make_stream(1)
     fill(stream, 5)
 

@@ -25,9 +25,7 @@ if sys.version_info < (3, 12):
         reader.reader_offline()
         return found
 
-    def test_the_official_client_reads_what_spark_writes_and_agrees_on_segments(
-        spark, make_stream, pravega_config, client
-    ):
+    def test_the_official_client_reads_sparks_events_in_the_same_segments(spark, make_stream, pravega_config, client):
         sink = make_stream(5)
         manager = pravega_client.StreamManager(pravega_config.controller_uri)
         rows = [(f"{key}:{number}", key) for number in range(20) for key in KEYS]

@@ -70,7 +70,7 @@ def test_the_same_rows_are_recognised_however_they_are_dealt_to_tasks(
     ],
     ids=["other events", "fewer", "other keys", "no keys"],
 )
-def test_other_rows_are_an_error_that_says_what_was_written_and_what_to_do(
+def test_other_rows_under_a_used_id_fail_naming_the_write_and_remedy(
     rows, write, contents, make_stream, change: dict[str, Any], now
 ):
     sink = make_stream(2)
@@ -105,7 +105,7 @@ def test_comparing_opens_no_transaction(rows, write, make_stream, client):
     write(rows(100), sink)
 
 
-def test_who_takes_the_first_rows_as_they_are_says_so(rows, write, contents, make_stream):
+def test_on_written_skip_keeps_the_first_rows(rows, write, contents, make_stream):
     sink = make_stream(1)
     write(rows(100), sink)
 
@@ -114,7 +114,7 @@ def test_who_takes_the_first_rows_as_they_are_says_so(rows, write, contents, mak
     assert contents(sink) == numbers(100)
 
 
-def test_who_wants_no_second_write_gets_an_error_even_for_the_same_rows(rows, write, contents, make_stream):
+def test_on_written_fail_refuses_a_used_id_even_for_the_same_rows(rows, write, contents, make_stream):
     sink = make_stream(1)
     write(rows(100), sink, on_written="fail")
 

@@ -85,7 +85,7 @@ def test_a_query_reads_what_there_is_and_the_next_one_continues(spark, follow, f
     assert batches(query) == []
 
 
-def test_what_is_written_while_a_query_reads_what_there_was_is_for_the_next_one(follow, fill, files, make_stream):
+def test_events_written_during_a_bounded_query_are_for_the_next_query(follow, fill, files, make_stream):
     stream = make_stream(2)
     events = fill(stream, 100)
     later: list[bytes] = []
@@ -103,7 +103,7 @@ def test_what_is_written_while_a_query_reads_what_there_was_is_for_the_next_one(
     assert read == Counter(events)
 
 
-def test_a_query_from_the_tail_on_that_reads_what_there_is_begins_and_ends(spark, follow, fill, files, make_stream):
+def test_a_bounded_query_that_starts_at_the_tail_ends(spark, follow, fill, files, make_stream):
     stream = make_stream(1)
     fill(stream, 10, "before")
     files.run(follow(stream))

@@ -95,7 +95,7 @@ def test_a_query_with_a_new_checkpoint_is_another_write(run, follow, fill, make_
     assert Counter(events_in(sink)) == Counter(written * 2)
 
 
-def test_a_query_on_a_checkpoint_put_back_from_a_backup_fails_instead_of_losing_rows(
+def test_a_query_on_a_checkpoint_of_a_backup_fails_and_loses_no_rows(
     run, follow, fill, make_stream, events_in, tmp_path
 ):
     source, sink = make_stream(2), make_stream(2, "sink")
@@ -173,7 +173,7 @@ def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(copy_by_foreach_
 
 
 @pytest.mark.parametrize(("name", "times"), [("totals", 1), (None, 2)])
-def test_a_foreach_batch_that_is_done_again_is_written_once_if_it_has_a_name(
+def test_a_repeated_foreach_batch_is_written_once_if_it_has_a_name(
     copy_by_foreach_batch, fill, make_stream, events_in, name, times
 ):
     source, sink = make_stream(1), make_stream(1, "sink")
@@ -197,7 +197,7 @@ def test_rows_can_only_be_appended(run, follow, fill, make_stream, events_in, mo
     assert events_in(sink) == []
 
 
-def test_a_batch_that_fails_leaves_nothing_and_is_written_by_the_next_run(run, follow, fill, make_stream, events_in):
+def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(run, follow, fill, make_stream, events_in):
     source, sink = make_stream(1), make_stream(1, "sink")
     written = fill(source, 100)
     rows = follow(source, start_stream_cut="earliest")

@@ -98,7 +98,7 @@ def test_a_view_of_a_table_is_a_table(spark, create, fill, make_stream, database
     assert spark.table(f"{database}.texts").count() == 5
 
 
-def test_the_error_of_a_table_with_a_list_of_columns_says_to_leave_it_out(spark, create, make_stream):
+def test_a_table_with_a_list_of_columns_is_refused_with_the_remedy(spark, create, make_stream):
     table = create(make_stream(1), columns="(event BINARY)")
 
     with pytest.raises(AnalysisException, match="make the table without a list of columns"):

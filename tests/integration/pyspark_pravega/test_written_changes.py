@@ -84,9 +84,7 @@ def images(spark):
     ).repartition(5)
 
 
-def test_images_are_paired_into_true_updates_in_the_segment_and_order_of_their_key(
-    spark, write_changes, documents, client, make_stream
-):
+def test_images_are_paired_into_updates_in_the_order_of_their_key(spark, write_changes, documents, client, make_stream):
     sink = make_stream(3)
     frame = to_debezium(images(spark), ["id"], table="public.orders")
 
@@ -112,9 +110,7 @@ def test_images_are_paired_into_true_updates_in_the_segment_and_order_of_their_k
     }
 
 
-def test_what_was_read_of_one_stream_is_written_to_another_with_its_positions(
-    write_changes, changes, write, make_stream
-):
+def test_changes_read_from_one_stream_keep_their_positions_in_another(write_changes, changes, write, make_stream):
     source, sink = make_stream(2), make_stream(2, "copy")
     events: list[dict[str, object]] = [
         {"op": "c", "before": None, "after": {"id": 1, "v": "a"}},
@@ -177,7 +173,7 @@ def test_what_cannot_be_written_is_refused_by_name_before_a_task_starts(
     assert documents(sink) == []
 
 
-def test_two_new_images_of_a_key_at_one_position_in_the_order_are_refused(spark):
+def test_two_new_images_of_a_key_at_one_position_are_refused(spark):
     rows = images(spark).where("id = 1")
 
     with pytest.raises(Exception, match="several changes at one position in the order: 1"):

@@ -24,7 +24,7 @@ def proxy(airflow, pravega_config):
         yield proxy
 
 
-def test_a_sensor_waits_through_an_outage_and_reports_its_begin_and_its_end(airflow, make_stream, proxy):
+def test_a_sensor_waits_through_an_outage_and_reports_its_start_and_end(airflow, make_stream, proxy):
     write = make_stream("system-outage/rides")
     api = airflow.api
     api.unpause(DAG_ID)

@@ -85,7 +85,7 @@ def test_a_read_ignores_keeps_or_refuses_columns_that_it_does_not_have(
     ]
 
 
-def test_a_merge_adds_the_columns_and_rows_that_change_after_it_are_the_databases(
+def test_a_merge_adds_new_columns_and_later_rows_equal_the_database(
     shop: Shop, spark, altered: tuple[Moment, Moment], tmp_path
 ):
     before, after = altered

@@ -37,7 +37,7 @@ def test_a_table_that_was_emptied_has_the_rows_that_came_after_it(empty: Shop, s
     assert_rows(state(spark, empty.config, EXTRAS, moment.cut), EXTRAS, moment.rows)
 
 
-def test_a_changed_key_leaves_a_large_value_behind_unless_the_old_row_is_logged(empty: Shop, spark):
+def test_a_changed_key_loses_a_large_value_unless_the_old_row_is_logged(empty: Shop, spark):
     empty.database.run(f"insert into extras (id, n, big) values (1000, 1, {LARGE}), (1002, 2, {LARGE})")
     empty.database.run("update extras set id = 1001 where id = 1000")
     moment = empty.moment(EXTRAS)

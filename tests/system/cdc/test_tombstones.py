@@ -34,7 +34,7 @@ def second(shop: Shop, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
         yield running
 
 
-def test_a_tombstone_stops_the_sink_and_with_transactions_it_loses_events(shop: Shop, second: SecondDebezium, spark):
+def test_a_tombstone_stops_the_sink_which_loses_events_in_transactions(shop: Shop, second: SecondDebezium, spark):
     def wait_for(id_: int) -> None:
         second.tail_after(b'"after":{"id":%d,' % id_)
 

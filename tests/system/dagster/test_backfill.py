@@ -32,7 +32,7 @@ def interval(number):
     return Interval("copies", STREAM, f"range {number:02}")
 
 
-def test_each_partition_is_copied_once_by_runs_of_its_own_and_counted_by_one(
+def test_each_partition_is_copied_once_by_its_run_and_one_run_counts_all(
     dagster, partitions, contents, client, records
 ):
     graphql = dagster.graphql

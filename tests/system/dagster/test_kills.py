@@ -16,7 +16,7 @@ STREAM = StreamName("dagster-again", "rides")
 SENSOR = ("streams", "dagster_again_ranges")
 
 
-def test_a_killed_run_is_executed_again_and_a_stream_that_was_made_again_is_noticed(
+def test_a_killed_run_is_executed_again_and_a_recreated_stream_noticed(
     dagster, client, make_streams, contents, records
 ):
     write = make_streams(STREAM.scope, "rides", "copies")
@@ -57,7 +57,7 @@ def test_a_killed_run_is_executed_again_and_a_stream_that_was_made_again_is_noti
     graphql.wait(lambda: contents(STREAM.scope, "copies") == sorted([*written, "a new ride"]), "it is copied")
 
 
-def test_a_step_whose_jvm_is_killed_is_tried_again_with_a_new_one_and_writes_once(
+def test_a_step_with_a_killed_jvm_is_retried_in_a_new_jvm_writing_once(
     dagster, client, make_streams, contents, records
 ):
     stream = StreamName("dagster-jvm", "rides")

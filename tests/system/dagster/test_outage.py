@@ -24,7 +24,7 @@ SILENT_SECONDS = 90.0
 AWAY_SECONDS = 180.0
 
 
-def test_ticks_are_skipped_while_the_server_is_stopped_and_nothing_is_lost_or_doubled(tmp_path):
+def test_ticks_skipped_while_a_server_is_stopped_lose_and_double_nothing(tmp_path):
     with PravegaEmulator(heap_megabytes=1024) as server:
         address = urlsplit(server.config.controller_uri)
         process = _listening_on(address.port)
@@ -41,7 +41,7 @@ def test_ticks_are_skipped_while_the_server_is_stopped_and_nothing_is_lost_or_do
         assert all(f"{address.hostname}:" in reason for reason in reasons)
 
 
-def test_ticks_are_skipped_while_the_segment_store_is_away_and_nothing_is_lost_or_doubled(tmp_path):
+def test_ticks_skipped_without_a_segment_store_lose_and_double_nothing(tmp_path):
     """The controller lives, but what it is asked it asks the segment store: it does not answer in time either."""
     data = tmp_path / "cluster"
     data.mkdir()

@@ -45,9 +45,7 @@ def row(time):
     return f'{{"at":{time}}}'
 
 
-def test_days_and_halves_are_asked_for_when_they_are_complete_and_again_by_will(
-    dagster, client, scope, make_sink, contents
-):
+def test_complete_days_and_halves_are_requested_and_can_be_claimed_again(dagster, client, scope, make_sink, contents):
     make_sink("days", "halves")
     timed = write_days(client, scope)
     graphql = dagster.graphql
@@ -103,9 +101,7 @@ def test_days_and_halves_are_asked_for_when_they_are_complete_and_again_by_will(
     )
 
 
-def test_what_lies_between_two_cuts_is_planned_by_a_job_and_backfilled_from_the_page(
-    dagster, client, scope, make_sink, contents
-):
+def test_a_job_plans_a_range_and_the_page_backfills_its_partitions(dagster, client, scope, make_sink, contents):
     make_sink("rides", "copies")
     stream = StreamName(scope, "rides")
     graphql = dagster.graphql

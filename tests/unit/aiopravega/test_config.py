@@ -79,7 +79,7 @@ def test_secrets_are_not_shown_in_errors_either():
     assert "secret" not in str(caught.value)
 
 
-def test_it_travels_to_other_processes():
+def test_a_configuration_can_be_pickled():
     config = PravegaConfig(username="admin", password="secret")
 
     assert pickle.loads(pickle.dumps(config)) == config

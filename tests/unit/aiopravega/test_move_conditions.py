@@ -38,7 +38,7 @@ def test_what_never_holds_is_refused(wrong, message):
         ({"transactions": "s/t"}, 1, "1 bytes, up to where the transactions of s/t are whole"),
     ],
 )
-def test_it_is_kept_as_json_and_says_what_it_is(condition, least, text):
+def test_a_condition_round_trips_through_json_and_has_a_text(condition, least, text):
     made = MoveCondition(**condition)
     assert MoveCondition.from_json(json.loads(json.dumps(made.to_json()))) == made
     assert made.least_bytes == least

@@ -25,7 +25,7 @@ def test_a_stream_is_checked_more_often_while_it_moves():
 
 @pytest.mark.parametrize("longest", [0.01, 0.1, 1.0, 60.0])
 @pytest.mark.parametrize("streams", [1, 500, 100_000])
-def test_what_was_promised_is_kept(longest, streams):
+def test_pauses_never_exceed_the_longest_pause(longest, streams):
     assert all(0 < pause <= longest for pause in pauses([False] * 20 + [True] * 20, longest, streams))
 
 
@@ -40,7 +40,7 @@ def test_many_streams_are_checked_less_often_each():
         assert min(pauses([changed] * 50, streams=streams)) >= 0.9 * streams / CHECKS_PER_SECOND
 
 
-def test_one_that_is_promised_more_is_checked_more_often_at_once():
+def test_a_shorter_longest_pause_counts_at_once():
     pace = Pace()
     assert pace.next(False, 3600.0, 1) > 600
     assert pace.next(False, 1.0, 1) <= 1.0

@@ -23,7 +23,7 @@ def record(**times) -> CutRecord:
     return CutRecord.new(Interval("ada", STREAM, "monday"), StreamCutRange(cut, cut), by="me", number=0, **times)
 
 
-def test_an_interval_says_whose_it_is_and_of_which_times():
+def test_the_xcom_of_an_interval_has_consumer_name_and_times():
     plain = to_xcom(record())
 
     assert plain == {**record().range.to_json(), "consumer": "ada", "interval": "monday"}
@@ -57,7 +57,7 @@ def test_a_time_without_zone_is_refused(wrong):
         time_of("since", wrong)
 
 
-def test_a_position_is_a_text_or_a_range_whose_end_is_meant():
+def test_a_position_is_a_text_or_the_end_of_a_range():
     cuts = record().range.to_json()
 
     assert position_of("earliest", STREAM) is NamedCut.HEAD

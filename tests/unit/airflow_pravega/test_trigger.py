@@ -23,13 +23,13 @@ FLIGHTS = StreamName("examples", "flights")
 CUT = StreamCut(FLIGHTS, {SegmentId(FLIGHTS, 0, 0): 12})
 
 
-def test_it_can_be_made_again_from_what_it_serializes():
+def test_a_trigger_is_rebuilt_from_its_serialized_form():
     trigger = PravegaStreamCutTrigger(since="cut", condition={"min_bytes": 100}, **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
-def test_it_keeps_its_further_conditions():
+def test_a_serialized_trigger_keeps_all_its_conditions():
     condition = MoveCondition(
         min_bytes=100, quiet_for=60.0, sealed=True, reach=CUT, watermark=7, max_events=9, combine=Combine.ANY
     )
@@ -40,20 +40,20 @@ def test_it_keeps_its_further_conditions():
     assert again.serialize() == trigger.serialize()
 
 
-def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch):
+def test_a_trigger_serializes_the_connection_id_and_no_secret(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_SECRET", "pravega://ada:s3cret@pravega:9090")
     trigger = PravegaStreamCutTrigger(since="cut", condition={}, **COMMON | {"pravega_conn_id": "pravega_secret"})
     assert trigger.serialize()[1]["pravega_conn_id"] == "pravega_secret"
     assert "s3cret" not in repr(trigger) + repr(vars(trigger))
 
 
-def test_the_one_for_event_times_can_be_made_again_too():
+def test_the_event_time_trigger_is_rebuilt_from_its_serialized_form():
     trigger = PravegaEventTimeTrigger(until=1_357_017_420_000, **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
-def test_the_one_for_the_next_range_can_be_made_again_too():
+def test_the_next_range_trigger_is_rebuilt_from_its_serialized_form():
     trigger = PravegaNextRangeTrigger(
         consumer="dag/wait",
         interval="monday",
@@ -87,7 +87,7 @@ def identity(trigger: BaseEventTrigger) -> int:
     return BaseEventTrigger.hash(encoded["classpath"], encoded["kwargs"])
 
 
-def test_the_one_for_watchers_is_the_same_however_it_was_made():
+def test_a_rebuilt_watcher_trigger_has_the_same_identity():
     trigger = PravegaStreamCutEventTrigger("examples/flights", poll_interval=5, consumer="shop/flights")
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     again = resolve_name(name)(**dict(reversed(arguments.items())))
@@ -106,14 +106,14 @@ def test_the_one_for_watchers_is_the_same_however_it_was_made():
         {"pravega_conn_id": "pravega_other"},
     ],
 )
-def test_the_one_for_watchers_is_another_one_with_other_arguments(other):
+def test_a_watcher_trigger_with_other_arguments_differs(other):
     arguments: dict[str, Any] = {"stream": "examples/flights"}
     assert identity(PravegaStreamCutEventTrigger(**arguments)) != identity(
         PravegaStreamCutEventTrigger(**arguments | other)
     )
 
 
-def test_an_asset_takes_the_one_for_watchers():
+def test_an_asset_accepts_the_watcher_trigger():
     trigger = PravegaStreamCutEventTrigger("examples/flights")
     asset = Asset("flights", uri="pravega://examples/flights", watchers=[AssetWatcher(name="moved", trigger=trigger)])
     assert asset.watchers[0].trigger is trigger
@@ -127,6 +127,6 @@ def test_an_asset_takes_the_one_for_watchers():
         ({"poll_interval": 0}, "poll_interval is 0 s"),
     ],
 )
-def test_what_the_one_for_watchers_cannot_work_with_stops_the_dag(wrong, message):
+def test_invalid_arguments_of_the_watcher_trigger_stop_the_dag(wrong, message):
     with pytest.raises(ConfigurationError, match=message):
         PravegaStreamCutEventTrigger("examples/flights", **wrong)

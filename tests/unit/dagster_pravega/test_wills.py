@@ -14,7 +14,7 @@ def run(**tags: str) -> dg.DagsterRun:
     return dg.DagsterRun("job", tags={f"pravega/{name}": value for name, value in tags.items()})
 
 
-def test_everything_is_done_once_unless_somebody_says_otherwise():
+def test_generation_and_claim_are_1_unless_run_or_asset_names_another():
     assert (generation_of(None, run()), claim_of(None, run())) == (1, 1)
     assert (generation_of(None, run(rebuild=" 2 ")), claim_of(None, run(claim="3"))) == (2, 3)
     assert (generation_of(4, run(rebuild="4")), claim_of(5, run(rebuild="2"))) == (4, 5)
@@ -22,7 +22,7 @@ def test_everything_is_done_once_unless_somebody_says_otherwise():
 
 @pytest.mark.parametrize("read", [generation_of, claim_of])
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "1.5", ""])
-def test_what_is_no_number_from_one_on_is_refused(read, text):
+def test_a_generation_or_claim_below_1_is_refused(read, text):
     with pytest.raises(ConfigurationError, match="must be a whole number of at least 1"):
         read(None, run(rebuild=text, claim=text))
 
@@ -33,7 +33,7 @@ def test_configuration_and_tag_that_differ_are_refused(read, tag):
         read(2, run(rebuild="3", claim="3"))
 
 
-def test_each_claim_has_a_record_of_its_own():
+def test_each_claim_has_a_separate_record():
     own = Interval("dagster/day", StreamName("examples", "orders"), "2026-01-01")
     claims = [claimed_again(own, number) for number in (1, 2, 3)]
     assert claims[0] is own

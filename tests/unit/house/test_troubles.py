@@ -40,7 +40,7 @@ def test_the_page_has_thirty_troubles() -> None:
 
 
 @pytest.mark.parametrize(("error", "text"), TROUBLES, ids=[text for _, text in TROUBLES])
-def test_the_code_says_so(error: str, text: str) -> None:
+def test_the_code_raises_each_error_with_its_text(error: str, text: str) -> None:
     assert issubclass(getattr(errors, error), errors.PravegaError)
     # What fills a hole is not known; what is around it is, in this order, in one text.
     assert re.search("[^\n]*".join(map(re.escape, text.split(HOLE))), texts())

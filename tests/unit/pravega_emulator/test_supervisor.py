@@ -45,7 +45,7 @@ def test_a_running_server_is_left_alone_and_a_killed_one_starts_again(start):
     assert process.running
 
 
-def test_one_that_ends_each_time_is_given_up_with_the_end_of_its_log(start):
+def test_a_process_that_keeps_ending_is_given_up_with_its_log(start):
     process = start("echo no such disk")
     supervisor = Supervisor([process], lambda _: process.start())
 

@@ -39,7 +39,7 @@ def answering() -> Iterator[Callable[[str], int]]:
         yield start
 
 
-def test_one_that_reads_its_data_is_not_ready_for_a_bookie(answering):
+def test_a_zookeeper_that_reads_its_data_is_not_ready_for_a_bookie(answering):
     port = answering(STARTING)
 
     assert "not currently serving" in (zookeeper_problem(port) or "")
@@ -47,7 +47,7 @@ def test_one_that_reads_its_data_is_not_ready_for_a_bookie(answering):
     assert bookie_problem(port, BOOKIE) is not None
 
 
-def test_one_that_serves_is_ready(answering):
+def test_a_zookeeper_that_serves_is_ready(answering):
     assert zookeeper_problem(answering("Zookeeper version: 3.6.3\nMode: standalone\nNode count: 5\n")) is None
 
 
@@ -67,6 +67,6 @@ def test_without_an_entry_a_bookie_may_start(answering):
     assert bookie_problem(port, BOOKIE) is not None
 
 
-def test_one_that_is_not_there_is_named():
+def test_a_server_that_does_not_answer_is_named_by_its_port():
     for problem in (zookeeper_problem(1), bookie_problem(1, BOOKIE), old_bookie_problem(1, BOOKIE)):
         assert "does not answer on port 1" in (problem or "")

@@ -27,12 +27,12 @@ def test_the_last_error_of_a_traceback_counts():
     assert str(found) == "a/b starts at offset 7: start from the head"
 
 
-def test_an_error_is_itself():
+def test_a_pravega_error_is_found_as_itself():
     error = PravegaError("what")
     assert error_in(error) is error
 
 
-def test_others_have_none():
+def test_another_exception_contains_no_pravega_error():
     assert error_in(RuntimeError("out of memory")) is None
 
 

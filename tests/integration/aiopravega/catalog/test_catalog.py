@@ -92,7 +92,7 @@ async def test_a_stream_is_made_once_also_by_two_at_a_time(catalog, scope, order
     assert (await catalog.describe(f"{scope}/orders")).schema is not None
 
 
-async def test_a_stream_is_dropped_with_its_schemas_unless_others_may_share_them(catalog, registry, scope, order):
+async def test_a_stream_is_dropped_with_its_schemas_unless_they_may_be_shared(catalog, registry, scope, order):
     await catalog.create(f"{scope}/orders", order)
     assert await catalog.drop(f"{scope}/orders")
     assert not await catalog.drop(f"{scope}/orders")

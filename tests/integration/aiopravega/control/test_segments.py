@@ -69,7 +69,7 @@ async def test_scaling_below_what_the_policy_asks_for_is_refused(controller, mak
         await controller.scale(stream, current, [(0.0, 1.0)], timeout=300)
 
 
-async def test_between_two_cuts_are_the_segments_of_both_and_of_all_epochs_between(controller, make_stream):
+async def test_segments_between_two_cuts_include_all_epochs_between_them(controller, make_stream):
     stream = await make_stream()
     start = {SegmentId(stream, 0, 0): 0}
     await controller.scale(stream, list(start), [(0.0, 0.5), (0.5, 1.0)], timeout=300)

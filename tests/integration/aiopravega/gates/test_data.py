@@ -67,7 +67,7 @@ async def test_events_of_all_versions_and_codecs_decode_with_what_they_claim(
     assert report.range.start == await client.head(stream)
 
 
-async def test_an_event_that_does_not_decode_is_reported_with_its_pointer_and_why(
+async def test_an_undecodable_event_is_reported_with_pointer_and_reason(
     client, registry, stream, registered, order, write
 ):
     head = await registered(order())

@@ -26,7 +26,7 @@ def stream() -> StreamName:
     return StreamName(f"scope-{uuid.uuid4().hex}", "orders")
 
 
-async def test_a_schema_that_may_follow_passes_and_is_registered_when_that_is_wanted(registry, group, order):
+async def test_a_compatible_schema_passes_and_is_registered_on_request(registry, group, order):
     dry = await check_schema(registry, group, order("good"))
     assert (dry.passed, dry.registered, len(await registry.versions(group))) == (True, None, 1)
     assert [version.version for version in dry.compatibility.compared] == [0]
@@ -69,7 +69,7 @@ async def test_the_group_is_asked_for_versions_and_directions_that_are_chosen(re
         await check_schema(registry, group, order("bad"), policy="Sideways")
 
 
-async def test_a_group_that_takes_anything_needs_a_policy_to_be_held_against_a_version(registry, group, order):
+async def test_comparing_in_a_group_that_allows_any_schema_needs_a_policy(registry, group, order):
     await registry.update_compatibility(group, Compatibility(policy="AllowAny"))
 
     assert (await check_schema(registry, group, order("bad"))).passed

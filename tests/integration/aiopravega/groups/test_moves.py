@@ -82,7 +82,7 @@ async def test_a_group_is_reset_to_a_cut_and_java_reads_each_event_once_more(
     assert numbers(await java_group.read_all("two", total=30)) == list(range(20, 50))
 
 
-async def test_readers_that_are_online_join_anew_after_a_reset_to_the_last_checkpoint(
+async def test_online_readers_rejoin_after_a_reset_to_the_last_checkpoint(
     java_group, client, make_stream, write_events
 ):
     stream = await make_stream(2)

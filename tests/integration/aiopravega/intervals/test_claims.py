@@ -83,7 +83,7 @@ async def test_a_claimed_range_that_is_gone_is_reported(client, stream):
 
 
 @pytest.mark.parametrize("is_done", [False, True])
-async def test_a_claimed_range_of_a_stream_that_was_made_again_is_reported_in_plain_words(client, stream, is_done):
+async def test_a_claimed_range_of_a_recreated_stream_is_reported_plainly(client, stream, is_done):
     claimed = await claim_times(client, stream, "ada", day(1))
     if is_done:
         await client.cut_ledger(stream.scope).finish(claimed.identity)
@@ -101,7 +101,7 @@ async def test_a_claimed_range_of_a_stream_that_was_made_again_is_reported_in_pl
         await claim_times(client, stream, "ada", day(1))
 
 
-async def test_a_claimed_interval_gets_a_range_of_the_stream_that_was_made_again(client, stream, scope):
+async def test_a_claimed_interval_gets_a_range_of_the_recreated_stream(client, stream, scope):
     claimed = await claim_times(client, stream, "ada", day(1))
     await client.delete_stream(stream)
     await client.create_stream(f"{scope}/stream", timestamp_aggregation_timeout=timedelta(minutes=5))

@@ -211,7 +211,7 @@ def test_what_is_gone_is_skipped_on_request_and_reported_with_its_bytes(blocking
     assert "can continue" in capfd.readouterr().out
 
 
-def test_a_consumer_of_a_stream_that_was_made_again_continues_or_is_forgotten(blocking, written, capfd):
+def test_a_consumer_of_a_recreated_stream_continues_or_is_forgotten(blocking, written, capfd):
     ledger, days, _ = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
     blocking.delete_stream(written)

@@ -107,7 +107,7 @@ async def test_records_of_a_deleted_stream_of_the_same_name_are_foreign(client, 
     assert "belongs to the deleted one" in findings[0].text
 
 
-async def test_open_and_failed_intervals_are_distinguished_from_those_that_are_done(client, stream, tails, recorded):
+async def test_verify_distinguishes_open_failed_and_done_intervals(client, stream, tails, recorded):
     await recorded(*pairwise(tails[:4]))
     ledger = client.cut_ledger(stream.scope)
     await ledger.finish(Interval("ada", stream, "day 0"))

@@ -112,7 +112,7 @@ async def test_finishing_does_no_harm_while_the_driver_does_the_same(driver, eve
     assert await events_in() == [b"a", b"b"]
 
 
-async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_for(driver, ledger, command):
+async def test_expire_removes_old_records_and_a_dry_run_only_lists_them(driver, ledger, command):
     long_ago = datetime.now(UTC) - timedelta(days=2)
     short = CommitProtocol(driver.client.controller, ledger, retain=86_400)
     for name in ("old", "young"):

@@ -68,7 +68,7 @@ async def test_a_write_that_was_decided_is_finished_by_the_next_attempt(driver, 
     assert await events_in() == [b"a", b"b"]
 
 
-async def test_a_write_that_stopped_between_two_commits_is_finished_by_the_next_attempt(driver, events_in):
+async def test_a_write_stopped_between_commits_is_finished_by_the_next_attempt(driver, events_in):
     partitions = await driver.write(b"a", b"b", b"c")
     await driver.prepare(await driver.start(), partitions)
     await driver.end(partitions[1], commit=True)
@@ -155,7 +155,7 @@ async def test_two_attempts_finish_a_decided_write_together(driver, events_in):
     assert await events_in() == [b"a", b"b"]
 
 
-async def test_a_zombie_that_wakes_up_after_its_retry_has_finished_commits_nothing(driver, events_in):
+async def test_an_old_attempt_that_wakes_after_its_retry_commits_nothing(driver, events_in):
     zombie, parts = await driver.start(), await driver.write(b"a")
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
 
@@ -166,7 +166,7 @@ async def test_a_zombie_that_wakes_up_after_its_retry_has_finished_commits_nothi
     assert await driver.is_thrown_away(parts[0])
 
 
-async def test_a_lease_that_ran_out_before_the_decision_fails_the_write_as_a_whole(driver, events_in):
+async def test_a_lease_that_expires_before_the_decision_fails_the_whole_write(driver, events_in):
     job, partitions = await driver.start(), await driver.write(b"a", b"b")
     await driver.end(partitions[0], commit=False)
 
@@ -206,9 +206,7 @@ async def test_deciding_twice_is_the_same_decision(driver):
     assert again.record.attempt == job.attempt
 
 
-async def test_a_stream_that_was_deleted_and_made_again_does_not_have_what_was_written_before(
-    driver, client, make_stream, events_in
-):
+async def test_a_recreated_stream_does_not_have_the_earlier_writes(driver, client, make_stream, events_in):
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
     await client.delete_stream(driver.sink)
     await make_stream(2)

@@ -65,7 +65,7 @@ async def test_cuts_hold_what_is_committed_after_the_stream_has_scaled(driver, c
     assert await between(record) == [b"a", b"b"]
 
 
-async def test_a_generation_that_is_done_is_not_written_again_whatever_is_newer(driver, write, events_in):
+async def test_a_done_generation_is_not_written_again_after_a_newer_one(driver, write, events_in):
     first, second = await write(1, b"a"), await write(2, b"A")
 
     assert (await driver.begin(generation=1)).done.attempt == first.attempt
@@ -100,7 +100,7 @@ async def test_no_generation_follows_one_that_is_lost_in_part(driver, events_in)
     assert await events_in() == [b"a"]
 
 
-async def test_what_completes_a_generation_keeps_its_start_and_the_earlier_ones(driver, client, sink, write, between):
+async def test_completing_a_generation_keeps_its_start_and_earlier_generations(driver, client, sink, write, between):
     first = await write(1, b"a", b"b")
     job, parts = await driver.start(generation=2), await driver.write(b"A", b"B")
     start = await driver.ledger.tail(sink)
@@ -136,7 +136,7 @@ async def test_a_driver_that_wakes_up_after_the_next_generation_adds_nothing(dri
     assert await events_in() == [b"A", b"a"]
 
 
-async def test_the_end_of_a_write_that_did_not_wait_is_found_before_the_next_one(make_driver, sink, client, between):
+async def test_the_next_write_first_finds_the_end_of_one_that_did_not_wait(make_driver, sink, client, between):
     hasty = make_driver(visible_within=None)
     await hasty.protocol.commit(await hasty.start(), await hasty.write(b"a"))
     [first] = await written(client, sink)
@@ -162,9 +162,7 @@ async def test_a_forgotten_generation_leaves_the_one_before_it(driver, write, cl
     assert await events_in() == [b"A", b"B", b"a"]
 
 
-async def test_a_stream_that_was_made_again_has_no_generations_of_the_deleted_one(
-    driver, write, client, sink, make_stream
-):
+async def test_a_recreated_stream_has_no_generations_of_the_deleted_one(driver, write, client, sink, make_stream):
     await write(1, b"a")
     await write(2, b"A")
     await client.delete_stream(sink)
@@ -177,7 +175,7 @@ async def test_a_stream_that_was_made_again_has_no_generations_of_the_deleted_on
     assert [record.generation for record in await written(client, sink)] == [1]
 
 
-async def test_a_record_whose_earlier_generations_are_not_of_this_write_is_refused(driver, write, client, sink):
+async def test_a_record_with_earlier_generations_of_another_write_is_refused(driver, write, client, sink):
     await write(1, b"a")
     await write(2, b"A")
     key = record_key(sink, "daily")

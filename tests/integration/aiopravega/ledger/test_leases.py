@@ -33,9 +33,7 @@ def make_keeper(ledger, sink):
         keeper.close()
 
 
-async def test_what_a_process_has_finished_that_dies_at_once_is_kept_open_by_another_one(
-    driver, client, make_keeper, events_in
-):
+async def test_another_process_keeps_transactions_of_a_dead_process_open(driver, client, make_keeper, events_in):
     job = await driver.start()
     finished, other = make_keeper(client, job.attempt), make_keeper(client, job.attempt)
     async with finished:
@@ -121,7 +119,7 @@ async def test_after_a_write_there_are_no_notes_and_nobody_looks_for_any(
     assert await ledger.lease_notes(job.attempt).all() == []
 
 
-async def test_the_end_of_a_write_ends_its_notes_and_what_tasks_that_ran_twice_left(driver, ledger, events_in):
+async def test_a_finished_write_removes_notes_and_aborts_repeated_transactions(driver, ledger, events_in):
     job = await driver.start()
     parts, twice = await driver.write(b"a", b"b"), await driver.write(b"a")
     for part in (*parts, *twice):

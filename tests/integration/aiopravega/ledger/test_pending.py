@@ -41,7 +41,7 @@ async def test_a_decided_write_is_finished_by_the_next_one(driver, next_write, e
     assert await state_of(driver, "random") is CommitState.DONE
 
 
-async def test_a_write_that_stopped_between_two_commits_is_finished_by_the_next_one(driver, next_write, events_in):
+async def test_a_write_stopped_between_commits_is_finished_by_the_next_write(driver, next_write, events_in):
     parts = await driver.write(b"a", b"b", b"c")
     await driver.prepare(await driver.start(), parts)
     await driver.end(parts[1], commit=True)
@@ -110,7 +110,7 @@ async def test_a_driver_that_wakes_up_finds_its_write_done(driver, next_write, e
     assert await events_in() == [b"a"]
 
 
-async def test_of_a_write_of_which_nothing_is_visible_the_rest_is_aborted(driver, next_write, events_in, caplog):
+async def test_an_invisible_write_that_lost_a_part_is_aborted(driver, next_write, events_in, caplog):
     parts = await driver.leave(b"a", b"b", committed=[], lost=[0])
 
     assert await next_write() == 0
@@ -123,7 +123,7 @@ async def test_of_a_write_of_which_nothing_is_visible_the_rest_is_aborted(driver
     assert await events_in() == [b"a", b"b"]
 
 
-async def test_a_write_in_the_stream_in_part_is_committed_as_far_as_it_goes_and_named(driver, next_write, caplog):
+async def test_the_rest_of_a_partial_write_is_committed_and_the_write_named(driver, next_write, caplog):
     await driver.leave(b"a", b"b", b"c", committed=[1], lost=[0])
 
     assert await next_write() == 0
@@ -144,7 +144,7 @@ async def test_a_write_to_a_stream_that_was_made_again_is_let_be(driver, client,
     assert await events_in() == []
 
 
-async def test_a_scheduler_that_looks_for_its_write_finishes_those_of_others(driver, client, events_in):
+async def test_a_scheduler_that_looks_for_its_write_finishes_other_writes(driver, client, events_in):
     await driver.prepare(await driver.start("random"), await driver.write(b"a"))
 
     assert await finished_write(client, driver.sink, "its own") is None
@@ -160,7 +160,7 @@ async def test_writes_to_other_streams_are_not_touched(make_driver, make_stream,
     assert await state_of(other) is CommitState.PREPARED
 
 
-async def test_a_write_that_cannot_be_finished_in_time_stops_nobody_and_is_named(driver, caplog):
+async def test_a_write_not_finished_in_time_is_named_and_blocks_no_other(driver, caplog):
     """The controller that this writer asks takes connections and never answers."""
     await driver.prepare(await driver.start(), await driver.write(b"a"))
 
@@ -173,9 +173,7 @@ async def test_a_write_that_cannot_be_finished_in_time_stops_nobody_and_is_named
     assert await driver.protocol.finish_unfinished(driver.sink) == 1
 
 
-async def test_a_failure_with_one_write_does_not_keep_the_others_from_being_finished(
-    driver, next_write, client, caplog
-):
+async def test_a_failure_with_one_write_does_not_stop_finishing_the_others(driver, next_write, client, caplog):
     caplog.set_level(logging.WARNING)
     await driver.prepare(await driver.start("first"), await driver.write(b"a"))
     await driver.prepare(await driver.start("second"), await driver.write(b"b"))

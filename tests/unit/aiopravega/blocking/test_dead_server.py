@@ -81,7 +81,7 @@ def test_the_end_of_the_block_raises_why_events_are_not_durable(writer):
         writer.write(b"lost")
 
 
-def test_a_later_write_raises_it(writer):
+def test_a_later_write_raises_the_connection_error(writer):
     with pytest.raises(PravegaConnectionError), writer:
         write_for_ever(writer)
 
@@ -96,7 +96,7 @@ def test_an_error_of_the_block_is_the_one_that_is_raised(writer):
         write_and_fail()
 
 
-def test_closing_raises_it_and_a_closed_writer_takes_nothing(writer):
+def test_closing_raises_the_error_and_a_closed_writer_refuses_events(writer):
     writer.__enter__()
     writer.write(b"lost")
     with pytest.raises(PravegaConnectionError):
@@ -123,6 +123,6 @@ def test_a_transaction_raises_at_the_end_of_its_block(transaction):
         transaction.write(b"lost")
 
 
-def test_a_later_write_to_a_transaction_raises_it(transaction):
+def test_a_later_write_to_a_transaction_raises_the_connection_error(transaction):
     with pytest.raises(PravegaConnectionError):
         write_for_ever(transaction)

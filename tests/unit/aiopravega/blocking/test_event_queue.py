@@ -126,7 +126,7 @@ def test_a_single_event_is_sent_without_a_full_batch(sink):
     assert sink.events == [b"alone"]
 
 
-def test_what_waits_is_bounded(sink):
+def test_the_queue_of_waiting_batches_is_bounded(sink):
     sink.close_gate()
     blocked = threading.Thread(target=lambda: [sink.add(bytes(BLOCK_BYTES)) for _ in range(20)])
     blocked.start()
@@ -220,7 +220,7 @@ def test_callers_that_wait_for_dropped_events_get_an_error(sink):
     assert sink.events == [b"kept"]
 
 
-def test_who_gives_up_waiting_takes_no_events_back(sink):
+def test_events_are_written_after_their_wait_was_cancelled(sink):
     sink.close_gate()
     sink.add(b"event")
     waits = asyncio.run_coroutine_threadsafe(sink.queue.written(), sink.loop._loop)

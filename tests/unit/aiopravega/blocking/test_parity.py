@@ -116,7 +116,7 @@ def test_no_method_returns_an_object_whose_calls_are_coroutines(faces, name: str
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_form_is_used_with_a_block_if_the_other_is(faces, name: str):
+def test_both_forms_are_context_managers_or_neither(faces, name: str):
     assert hasattr(faces[name], "__enter__") == hasattr(faces[name].asynchronous, "__aenter__")
 
 

@@ -68,7 +68,7 @@ def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWrite
     open_serializer(client, "orders")  # type: ignore[call-arg,arg-type]  # a client is not a registry
 
 
-def test_this_module_is_for_mypy():
+def test_functions_that_mypy_checks_are_callable():
     assert callable(results)
     assert callable(objects)
     assert callable(functions)

@@ -44,7 +44,7 @@ def test_a_group_of_java_is_followed_to_its_end():
     assert list(state.config.starts) == [STREAM]
 
 
-def test_a_state_of_ours_is_the_one_it_was_made_from():
+def test_a_written_group_state_is_read_back():
     config = state_after(EVENTS).config
     starts = {segment(0): 5, segment(1): -1}
 

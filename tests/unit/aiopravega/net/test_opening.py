@@ -40,7 +40,7 @@ async def test_a_hello_that_comes_byte_by_byte(serve, open_any):
     await open_any(await serve(play, greet=False))
 
 
-async def test_nobody_listens(open_any):
+async def test_connecting_to_a_closed_port_names_the_endpoint(open_any):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         endpoint = Endpoint(*listener.getsockname())
 

@@ -121,7 +121,7 @@ async def event(parent: Parent) -> AsyncIterator[LargeEvent]:
     [[], [DIE], [MERGE_AND_DIE], [LOSE], [DIE, LOSE, MERGE_AND_DIE], [DIE, DIE, DIE], [MERGE_AND_SEAL]],
     ids=lambda script: ", ".join(script) or "nothing",
 )
-async def test_it_is_in_the_segment_once_whatever_is_lost(parent, event, script):
+async def test_a_large_event_is_written_once_though_answers_are_lost(parent, event, script):
     parent.script.extend(script)
 
     await event.write_to(SEGMENT)
@@ -129,7 +129,7 @@ async def test_it_is_in_the_segment_once_whatever_is_lost(parent, event, script)
     assert parent.content == [wire.event_header(len(EVENT)) + EVENT]
 
 
-async def test_of_a_segment_that_was_sealed_before_it_is_said(parent, event):
+async def test_writing_to_a_sealed_segment_is_refused(parent, event):
     parent.sealed = True
 
     with pytest.raises(SegmentSealedError):
@@ -138,7 +138,7 @@ async def test_of_a_segment_that_was_sealed_before_it_is_said(parent, event):
 
 
 @pytest.mark.parametrize("script", [[SEAL], [DIE, SEAL]])
-async def test_of_a_segment_that_is_sealed_meanwhile_it_is_said(parent, event, script):
+async def test_a_segment_sealed_during_the_write_is_reported(parent, event, script):
     parent.script.extend(script)
 
     with pytest.raises(SegmentSealedError):
@@ -146,7 +146,7 @@ async def test_of_a_segment_that_is_sealed_meanwhile_it_is_said(parent, event, s
     assert not parent.content
 
 
-async def test_of_a_segment_that_is_not_there_it_is_said(parent, event):
+async def test_writing_to_a_missing_segment_is_refused(parent, event):
     parent.gone = True
 
     with pytest.raises(SegmentNotFoundError):

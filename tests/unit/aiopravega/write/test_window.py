@@ -25,7 +25,7 @@ def grown() -> SendWindow:
     return window
 
 
-def test_a_late_answer_halves_it_once_for_all_that_was_under_way() -> None:
+def test_late_answers_to_requests_in_flight_halve_the_window_once() -> None:
     window = grown()
     window.answered(1.0, 1.0 + LATE, 500)
     assert window.size == LARGEST // 2
@@ -36,7 +36,7 @@ def test_a_late_answer_halves_it_once_for_all_that_was_under_way() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 10 * LARGEST))))
-def test_it_never_leaves_its_bounds(answers: list[tuple[float, int]]) -> None:
+def test_the_send_window_never_leaves_its_bounds(answers: list[tuple[float, int]]) -> None:
     window = SendWindow(LEAST, LARGEST)
     now = 0.0
     for waited, size in answers:

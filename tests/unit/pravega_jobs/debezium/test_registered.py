@@ -183,7 +183,7 @@ def test_protobuf_gives_the_rows(decode, message):
         ({"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", "R"]}]}, "contains itself"),
     ],
 )
-def test_what_no_column_is_is_refused_by_name(column, said):
+def test_a_field_without_a_column_type_is_refused_by_name(column, said):
     image = {"type": "record", "name": "V", "fields": [{"name": "odd", "type": column}]}
     event = {"type": "record", "name": "E", "fields": [{"name": "after", "type": ["null", image]}]}
     with pytest.raises(ConfigurationError, match=said) as refused:

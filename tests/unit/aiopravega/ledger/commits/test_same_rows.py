@@ -68,7 +68,7 @@ def test_a_record_without_hashes_is_compared_by_its_numbers():
         check_same(record(2, None), Fingerprint(20, 361, 99))
 
 
-def test_what_a_person_has_decided_about_is_not_compared():
+def test_a_write_resolved_by_a_person_is_not_compared():
     assert "a person has decided" in check_same(record(2, resolved=True), Fingerprint(99, 999, 9))
 
 

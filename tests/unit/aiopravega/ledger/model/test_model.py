@@ -70,7 +70,7 @@ def test_nothing_is_lost_or_doubled_and_all_can_be_completed(scenario: Scenario)
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("scenario", LARGE, ids=_named)
-def test_nor_is_it_in_a_larger_search(scenario: Scenario):
+def test_nothing_is_lost_or_doubled_in_a_larger_search(scenario: Scenario):
     counts = search(scenario)
 
     print(f"\n{scenario.name}: {counts.text}")
