@@ -141,7 +141,7 @@ async def test_many_watchers_of_a_stream_share_one_check(stream, write):
     async with AsyncExitStack() as stack:
         events = [await stack.enter_async_context(aclosing(trigger.run())) for trigger in made]
         waiting = [asyncio.create_task(next_cut(each)) for each in events]
-        await until(lambda: sum(len(loop.waiting) for loop in loops().values()) == len(made))
+        await until(lambda: sum(len(poller.subscriptions) for poller in loops().values()) == len(made))
         assert len(loops()) == 1
         tail = await write(b"a")
         assert await asyncio.gather(*waiting) == [tail] * len(made)
