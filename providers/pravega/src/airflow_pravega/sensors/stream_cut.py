@@ -79,7 +79,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             run gets the rest. (templated)
         max_events: the most events of a range, in the same way; at least one of each segment that has any. (templated)
         transactions: Debezium's stream of transactions: the range ends where all transactions of the database are
-            whole, see `aiopravega.intervals.whole_transactions`. (templated)
+            whole, see `pravega_jobs.debezium.transactions.cuts`. (templated)
         give_up_after: time to wait for the conditions, from the first start of the try.
         on_give_up: the rule for the time after that: `"proceed"` with the data that is there, which may be none, once
             the sensor waits for no other run's range; `"fail"`; or `"skip"` the task and the tasks after it. A stream
