@@ -166,18 +166,18 @@ def hand_over(
         config = pravega.get_config()
         [output] = context.op_execution_context.selected_output_names
         of_partition = step.has_asset_partitions_for_output(output)
-        handed = None
+        write = None
         if writes is not None:
             partitions = list(context.partition_keys) if of_partition else None
-            handed = WriteOrder(
+            write = WriteOrder(
                 pravega.stream_name(writes),
                 name_of_write(assets[0], partitions, context.run),
                 generation_of(None, context.run),
                 step.previous_attempt_count > 0,
                 dict(options or {}),
             )
-        inputs = {read.name: read.handed() for read in reads}
-        order = WorkOrder(connection_without_secrets(config), inputs, handed)
+        inputs = {read.name: read.order() for read in reads}
+        order = WorkOrder(connection_without_secrets(config), inputs, write)
     return RemoteRun(pravega, reads, order, assets[0], of_partition)
 
 
