@@ -1,7 +1,7 @@
 """The list of jars that the servers run from, and the folder that keeps them. `fetch` fetches them.
 
-The list is exact (`jars.lock`, made by `tools/emulator_jars.py`), so that every machine runs the same bytes. The folder
-of the jars has the hash of the list in its name: two releases of this package never mix their jars.
+The list is exact (`jars.lock`, made by `pravega_emulator/tools/emulator_jars.py`), so that every machine runs the same
+bytes. The folder of the jars has the hash of the list in its name: two releases of this package never mix their jars.
 """
 
 import hashlib

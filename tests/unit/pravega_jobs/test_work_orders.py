@@ -25,23 +25,23 @@ OPTIONS = {"decode": "auto", "schema_registry_password": "hush"}
 CONFIG = PravegaConfig(controller_uri="tcp://pravega:9090", username="analytics", password="hush", retry_timeout=5)
 
 
-def handed() -> WorkOrder:
+def order() -> WorkOrder:
     pieces = (RangeOrder(CUTS, 80), RangeOrder(CUTS, 80, TIMES))
     output = WriteOrder(RIDES, "dagster/copies/partition a", 2, True, {"commit_ledger": "shop/ledger"})
     return WorkOrder(connection_without_secrets(CONFIG), {"rides": InputOrder(RIDES, pieces, OPTIONS)}, output)
 
 
 def test_work_arrives_as_it_was_given_and_secrets_by_environment_only(monkeypatch):
-    text = json.dumps(handed().to_json())
+    text = json.dumps(order().to_json())
     environment = secrets_environment(CONFIG, OPTIONS)
 
     assert "hush" not in text
-    assert "hush" not in repr(handed())
+    assert "hush" not in repr(order())
     assert environment == {"PRAVEGA_PASSWORD": "hush", "PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD": "hush"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     arrived = WorkOrder.from_json(json.loads(text))
-    assert arrived == handed()
+    assert arrived == order()
     assert arrived.config() == CONFIG
     assert arrived.config(controller_uri="tcp://other:9090").controller_uri == "tcp://other:9090"
 
@@ -50,7 +50,7 @@ def test_a_secret_that_is_missing_is_named(monkeypatch):
     for name in ("PRAVEGA_PASSWORD", "PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigurationError, match="lacks PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD"):
-        WorkOrder.from_json(handed().to_json())
+        WorkOrder.from_json(order().to_json())
     without_options = WorkOrder(connection_without_secrets(CONFIG))
     with pytest.raises(ConfigurationError, match="has to have PRAVEGA_PASSWORD"):
         WorkOrder.from_json(without_options.to_json()).config()
@@ -58,4 +58,4 @@ def test_a_secret_that_is_missing_is_named(monkeypatch):
 
 def test_work_of_another_release_is_refused():
     with pytest.raises(ConfigurationError, match="install the same release"):
-        WorkOrder.from_json({**handed().to_json(), "layout": 2})
+        WorkOrder.from_json({**order().to_json(), "layout": 2})

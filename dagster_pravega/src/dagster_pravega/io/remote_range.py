@@ -35,7 +35,7 @@ class HandedRange(RangeRead):
     count: ReportedCount
     name: str
 
-    def handed(self) -> InputOrder:
+    def order(self) -> InputOrder:
         """The ranges in the form that is sent to the process."""
         pieces = tuple(RangeOrder(piece.cuts, piece.size, piece.times) for piece in self.ranges.pieces)
         return InputOrder(self.stream, pieces, self.ranges.options)

@@ -40,14 +40,14 @@ class RemoteRun:
 
     pravega: PravegaResource = field(repr=False)
     reads: tuple[HandedRange, ...]
-    handover: WorkOrder
+    order: WorkOrder
     asset: AssetKey
     of_partition: bool = False
 
     @property
     def extras(self) -> dict[str, Any]:
         """The extras of the Pipes client: ranges, the write, and the connection without secrets."""
-        return {PIPES_KEY: self.handover.to_json()}
+        return {PIPES_KEY: self.order.to_json()}
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class RemoteRun:
         Give them to clients that do not show them, such as by the `env` of `PipesSubprocessClient`. With other clients,
         let the platform's own secrets set these variables.
         """
-        output = self.handover.output
+        output = self.order.output
         options = [read.ranges.options for read in self.reads] + ([] if output is None else [output.options])
         return secrets_environment(self.pravega.get_config(), *options)
 
@@ -106,7 +106,7 @@ class RemoteRun:
     def _described(self, reported: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         """Metadata and data version: of the write, or, without a write, of the inputs."""
         inputs = {read.name: read.ranges for read in self.reads}
-        output = self.handover.output
+        output = self.order.output
         if output is not None:
             written = self._written(output, reported.get("output"))
             metadata = written.metadata(self.pravega.client, output.generation, of_partition=self.of_partition)
@@ -166,19 +166,19 @@ def hand_over(
         config = pravega.get_config()
         [output] = context.op_execution_context.selected_output_names
         of_partition = step.has_asset_partitions_for_output(output)
-        handed = None
+        write = None
         if writes is not None:
             partitions = list(context.partition_keys) if of_partition else None
-            handed = WriteOrder(
+            write = WriteOrder(
                 pravega.stream_name(writes),
                 name_of_write(assets[0], partitions, context.run),
                 generation_of(None, context.run),
                 step.previous_attempt_count > 0,
                 dict(options or {}),
             )
-        inputs = {read.name: read.handed() for read in reads}
-        handover = WorkOrder(connection_without_secrets(config), inputs, handed)
-    return RemoteRun(pravega, reads, handover, assets[0], of_partition)
+        inputs = {read.name: read.order() for read in reads}
+        order = WorkOrder(connection_without_secrets(config), inputs, write)
+    return RemoteRun(pravega, reads, order, assets[0], of_partition)
 
 
 def _reported(finished: PipesClientCompletedInvocation) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """Small lists of events, written exactly once and read whole, in the process of a task: no Spark is needed.
 
-A list is in memory, and one transaction holds it. Larger amounts are for `event_batches`, or for Spark.
+A list is in memory, and one transaction holds it. Larger amounts are for `pravega_jobs.events.batches`, or for Spark.
 """
 
 import time

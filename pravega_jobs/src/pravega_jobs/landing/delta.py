@@ -1,6 +1,6 @@
 """Delta tables, without Spark's help: executors write files, and this process adds them to the log in one commit.
 
-The same commit has the table's holding of the interval: see `delta_notes`.
+The same commit has the table's holding of the interval: see `pravega_jobs.landing.delta_holdings`.
 """
 
 import json

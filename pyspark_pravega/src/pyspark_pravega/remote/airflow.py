@@ -31,8 +31,8 @@ class SubmittedProgram(RemoteProgram):
     way_to_read = _WAY
     way_to_write = "give the operator into=…"
 
-    def __init__(self, handover: WorkOrder, config: PravegaConfig) -> None:
-        super().__init__(handover, config, logging.getLogger(__name__))
+    def __init__(self, order: WorkOrder, config: PravegaConfig) -> None:
+        super().__init__(order, config, logging.getLogger(__name__))
         self._values: dict[str, Any] = {}
 
     def report(self, values: Mapping[str, Any]) -> None:

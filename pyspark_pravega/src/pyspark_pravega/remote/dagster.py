@@ -33,8 +33,8 @@ class PravegaPipes(RemoteProgram):
     way_to_read = _WAY
     way_to_write = _WAY.replace("hand_over", "hand_over(…, writes=…)")
 
-    def __init__(self, context: "PipesContext", handover: WorkOrder, config: PravegaConfig) -> None:
-        super().__init__(handover, config, context.log)
+    def __init__(self, context: "PipesContext", order: WorkOrder, config: PravegaConfig) -> None:
+        super().__init__(order, config, context.log)
         self.context = context
 
     def report(self, values: Mapping[str, Any]) -> None:
@@ -73,8 +73,8 @@ def open_pravega_pipes(*, connection: Mapping[str, Any] | None = None, **loaders
     with open_dagster_pipes(**loaders) as context:
         if _KEY not in context.extras:
             raise ConfigurationError(f"nothing of Pravega was handed over to this process: {_WAY}")
-        handover = WorkOrder.from_json(context.extras[_KEY])
-        pipes = PravegaPipes(context, handover, handover.config(**(connection or {})))
+        order = WorkOrder.from_json(context.extras[_KEY])
+        pipes = PravegaPipes(context, order, order.config(**(connection or {})))
         try:
             yield pipes
             context.report_custom_message({_KEY: pipes.done()})

@@ -31,18 +31,18 @@ class RemoteProgram(ABC):
     way_to_read: ClassVar[str]
     way_to_write: ClassVar[str]
 
-    def __init__(self, handover: WorkOrder, config: PravegaConfig, log: "logging.Logger") -> None:
+    def __init__(self, order: WorkOrder, config: PravegaConfig, log: "logging.Logger") -> None:
         self.config = config
         self.log = log
         self.progress = SparkProgress(log)
-        self._handover = handover
+        self._order = order
         self._counts: dict[str, SumOfCounts] = {}
         self._written: dict[str, Any] | None = None
 
     @property
     def inputs(self) -> Mapping[str, InputOrder]:
         """The program's ranges, by the names of the inputs: for readers other than Spark."""
-        return self._handover.inputs
+        return self._order.inputs
 
     def read(self, spark: "SparkSession", name: str | None = None) -> "DataFrame":
         """Read the ranges of an input.
@@ -88,7 +88,7 @@ class RemoteProgram(ABC):
             WriteIdReusedError: the write is done already with other rows.
             PravegaError: the stream cannot be written to.
         """
-        output = self._handover.output
+        output = self._order.output
         if output is None:
             raise ConfigurationError(f"no write was handed over: {self.way_to_write}")
         self.progress.watch(frame.sparkSession)

@@ -1,1 +1,1 @@
-"""Messages of the controller, generated from `controller.proto` by `tools/generate_stubs.py`."""
+"""Messages of the controller, generated from `controller.proto` by `aiopravega/tools/generate_stubs.py`."""

@@ -20,7 +20,7 @@ from pravega_jobs.debezium.changes.metadata import envelope_fields, source_field
 from pravega_jobs.debezium.changes.new_columns import check_new, unknown_of
 from pravega_jobs.debezium.changes.options import NewColumns
 from pravega_jobs.debezium.changes.plan import ChangePlan
-from pravega_jobs.debezium.changes.reading import EventPiece, EventReader
+from pravega_jobs.debezium.changes.reading import EventReader, UniformEvents
 from pravega_jobs.debezium.changes.table_rows import ChangeRowMaker, Context
 from pravega_jobs.debezium.changes.tables import TableFilter, tables_in
 
@@ -81,27 +81,27 @@ class ChangeDecoder:
         for whole in groups:
             group = self._of_table(whole, left_out)
             positions = filled[group.rows]
-            pieces, unread = self._reader.read(group.payloads)
+            batches, unread = self._reader.read(group.payloads)
             bad |= {int(positions[row]): refusal(group.payloads[row].as_py(), why) for row, why in unread.items()}
-            for piece in pieces:
-                columns, taken, wrong = self._piece(group, piece, offsets[positions[piece.rows]], epoch, left_out)
+            for batch in batches:
+                columns, taken, wrong = self._batch(group, batch, offsets[positions[batch.rows]], epoch, left_out)
                 made.append((columns, positions[taken]))
                 bad |= {int(positions[row]): why for row, why in wrong.items()}
         self.new_columns |= self._reader.unknown
         columns, taken = self._in_order(made)
         return ChangeBlock(columns, taken, left_out, bad)
 
-    def _piece(
-        self, group: EventGroup, piece: EventPiece, offsets: Numbers, epoch: int, left_out: dict[str, int]
+    def _batch(
+        self, group: EventGroup, batch: UniformEvents, offsets: Numbers, epoch: int, left_out: dict[str, int]
     ) -> tuple[list[pa.Array], Numbers, dict[int, str]]:
-        """The columns of a piece, the group's event of each row, and the reasons for the group's bad events."""
+        """The columns of a batch, the group's event of each row, and the reasons for the group's bad events."""
         source_names = [one.name for one in self._reader.source]
-        source = dict(zip(source_names, piece.columns["source"].flatten(), strict=True))
-        payloads = group.payloads if len(piece.rows) == len(group.payloads) else pick(group.payloads, piece.rows)
-        kinds = kinds_of(piece.columns, payloads, self._plan.options)
+        source = dict(zip(source_names, batch.columns["source"].flatten(), strict=True))
+        payloads = group.payloads if len(batch.rows) == len(group.payloads) else pick(group.payloads, batch.rows)
+        kinds = kinds_of(batch.columns, payloads, self._plan.options)
         for kind, count in kinds.left_out.items():
             left_out[kind] = left_out.get(kind, 0) + count
-        bad = {int(piece.rows[row]): why for row, why in kinds.bad.items()}
+        bad = {int(batch.rows[row]): why for row, why in kinds.bad.items()}
         if len(kinds.rows):
             self._note_new(group)
         if self._one_table:
@@ -112,7 +112,7 @@ class ChangeDecoder:
             else None
         )
         context = Context(
-            event=piece.columns,
+            event=batch.columns,
             source=source,
             payloads=payloads,
             offsets=offsets,
@@ -123,9 +123,9 @@ class ChangeDecoder:
         maker = ChangeRowMaker(self._plan, self._converter, context)
         positions = numbers(kinds.rows, pa.int64())
         block = decode_or_search(positions, maker.rows)
-        bad |= {int(piece.rows[kinds.rows[row]]): why for row, why in block.bad.items()}
+        bad |= {int(batch.rows[kinds.rows[row]]): why for row, why in block.bad.items()}
         taken = without_nulls(block.columns[0], 0)
-        return block.columns[1:], piece.rows[taken], bad
+        return block.columns[1:], batch.rows[taken], bad
 
     def _meanings(self, group: EventGroup) -> dict[str, Meaning] | None:
         return group.columns if group.has_schema and group.columns is not None else self._plan.meanings

@@ -39,7 +39,7 @@ class Kinds:
 
 
 def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: ChangeOptions) -> Kinds:
-    """The kinds of the events of a piece, by their position in it.
+    """The kinds of the events of a batch, by their position in it.
 
     Args:
         event: the columns of the envelope.

@@ -27,8 +27,8 @@ _TELLING: Final = [pa.field(name, _TEXT) for name in ("status", "ddl", "specvers
 
 
 @dataclass(frozen=True, slots=True)
-class EventPiece:
-    """Some events, with their positions in the block; `columns` has the names of the envelope's fields."""
+class UniformEvents:
+    """Events that are read in one form, with their positions in the block, and columns for the envelope's fields."""
 
     rows: Numbers
     columns: dict[str, pa.Array]
@@ -54,13 +54,13 @@ class EventReader:
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
-    def read(self, payloads: pa.BinaryArray) -> tuple[list[EventPiece], dict[int, str]]:
-        """The events in pieces, each read in one form, and the reason for each event that cannot be read."""
+    def read(self, payloads: pa.BinaryArray) -> tuple[list[UniformEvents], dict[int, str]]:
+        """The events in batches, each read in one form, and the reason for each event that cannot be read."""
         if not len(payloads):
             return [], {}
         self._look_into(payloads)
         usual = self._schema(self._forms)
-        pieces, bad = self._read(payloads, np.arange(len(payloads), dtype=np.int64), usual)
+        batches, bad = self._read(payloads, np.arange(len(payloads), dtype=np.int64), usual)
         others: dict[pa.Schema, list[int]] = {}
         for row in sorted(bad):
             event = _loaded(payloads[row].as_py())
@@ -72,15 +72,15 @@ class EventReader:
             if schema != usual:
                 chosen = np.array(rows, np.int64)
                 more, still = self._read(pick(payloads, chosen), chosen, schema)
-                pieces += more
+                batches += more
                 for row in rows:
                     del bad[row]
                 bad |= still
-        return pieces, bad
+        return batches, bad
 
     def _read(
         self, payloads: pa.BinaryArray, rows: Numbers, schema: pa.Schema
-    ) -> tuple[list[EventPiece], dict[int, str]]:
+    ) -> tuple[list[UniformEvents], dict[int, str]]:
         if schema not in self._readers:
             self._readers[schema] = JsonDecoder(schema)
         block = self._readers[schema].decode(payloads)
@@ -91,15 +91,15 @@ class EventReader:
         columns = dict(zip(schema.names, block.columns, strict=True))
         without = missing(columns[OP])
         if _TELLING[0] in schema or not without.any():
-            return [EventPiece(rows[good], columns)], bad
+            return [UniformEvents(rows[good], columns)], bad
         chosen = good[without]
-        pieces, wrong = self._read(pick(payloads, chosen), rows[chosen], pa.schema([*schema, *_TELLING]))
+        batches, wrong = self._read(pick(payloads, chosen), rows[chosen], pa.schema([*schema, *_TELLING]))
         changes = np.flatnonzero(~without)
         if len(changes):
-            pieces.insert(
-                0, EventPiece(rows[good[changes]], {name: pick(one, changes) for name, one in columns.items()})
+            batches.insert(
+                0, UniformEvents(rows[good[changes]], {name: pick(one, changes) for name, one in columns.items()})
             )
-        return pieces, bad | wrong
+        return batches, bad | wrong
 
     def _look_into(self, payloads: pa.BinaryArray) -> None:
         """Learn the form of each column from some events, and the table's columns that the read does not have."""

@@ -2,7 +2,7 @@
 
 Debezium writes the changes of a transaction to the streams of their tables. It writes the end, with the numbers of
 changes, to a separate stream, without an order among the streams. All are read here, and judged in
-`transaction_counts`.
+`pravega_jobs.debezium.transactions.counts`.
 """
 
 import time

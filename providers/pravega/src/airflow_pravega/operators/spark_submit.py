@@ -171,7 +171,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 work = WorkOrder(
                     connection_without_secrets(config),
                     {_EVENTS: InputOrder(stream, (piece,), options)},
-                    None if once is None else once.handed(),
+                    None if once is None else once.order(),
                 )
                 self._secrets = secrets_environment(config, self.options, self.into_options)
                 began = time.monotonic()

@@ -79,7 +79,7 @@ class OnceWrite:
         done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
         return self.described(done, log)
 
-    def handed(self) -> WriteOrder:
+    def order(self) -> WriteOrder:
         """The write as an order for a program that runs in another process."""
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         return WriteOrder(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})

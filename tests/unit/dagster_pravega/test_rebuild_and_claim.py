@@ -1,4 +1,4 @@
-"""What a run wants done again: once, unless somebody says otherwise in words that agree."""
+"""Tags by which a run writes or claims an interval again, for all its work or for one input: once by default."""
 
 import dagster as dg
 import pytest
