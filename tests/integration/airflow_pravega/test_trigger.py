@@ -59,7 +59,7 @@ def loops():
 
 
 def users() -> int:
-    return sum(len(loop.waiting) for loop in loops().values())
+    return sum(len(poller.subscriptions) for poller in loops().values())
 
 
 async def until(condition) -> None:
@@ -75,7 +75,7 @@ async def test_many_triggers_share_one_client_and_one_loop_for_each_stream(prave
     async with asyncio.timeout(300):
         await until(lambda: users() == MANY and all(entry.opening.done() for entry in shared().values()))
         assert len(shared()) == 1
-        assert [len(loop.waiting) for loop in loops().values()] == [MANY // 5] * 5
+        assert [len(poller.subscriptions) for poller in loops().values()] == [MANY // 5] * 5
         for number in range(5):
             async with pravega.writer(f"{scope}/stream-{number}") as writer:
                 await writer.write(b"event")
