@@ -95,3 +95,5 @@ def test_the_command_finds_tables_by_an_entry_point_or_names_the_package():
     assert table_comparison(found) is compared_table
     with pytest.raises(ConfigurationError, match=r"--table needs pravega-jobs: pip install 'pravega-jobs\[delta\]'"):
         table_comparison([])
+    with pytest.raises(ConfigurationError, match="several distributions compare tables"):
+        table_comparison([*found, EntryPoint("other", "other.tables:compare", TABLES)])

@@ -168,18 +168,21 @@ def _compared(
 
 
 def table_comparison(found: Iterable[EntryPoint]) -> TableComparison:
-    """The function that compares tables, of the first distribution that offers one.
+    """The function that compares tables, of the one distribution that offers it.
 
     Args:
         found: the entry points of the group `aiopravega.tables` that are installed.
 
     Raises:
-        ConfigurationError: none is installed.
+        ConfigurationError: none is installed, or several are.
     """
-    first = next(iter(found), None)
-    if first is None:
+    offered = list(found)
+    if not offered:
         raise ConfigurationError("--table needs pravega-jobs: pip install 'pravega-jobs[delta]'")
-    compare: TableComparison = first.load()
+    if len(offered) > 1:
+        values = ", ".join(sorted(each.value for each in offered))
+        raise ConfigurationError(f"several distributions compare tables ({values}): uninstall all but one")
+    compare: TableComparison = offered[0].load()
     return compare
 
 
