@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from google.protobuf.message import Message
 from tests.unit.aiopravega.ledger.model.machine import Process, Question
 from tests.unit.aiopravega.ledger.model.server import UNDER_WAY, Server
 
@@ -42,11 +43,12 @@ class Counts:
 
 
 class Event(NamedTuple):
-    """Something that happens by itself, and the transactions that end with it."""
+    """Something that happens by itself, with the transactions that end with it, and the process that dies."""
 
     name: str
     happen: Callable[[Server], object]
     ends: Collection[UUID] = ()
+    kills: str | None = None
 
 
 class Scenario:
@@ -56,6 +58,8 @@ class Scenario:
     faults: int
     in_turn: bool = False
     changes_ended: bool = False
+    # What a process reads without a change between, it reads at once.
+    reads_at_once: bool = False
 
     @property
     def alike(self) -> bool:
@@ -90,20 +94,25 @@ class Run:
         self.server = scenario.server()
         self.processes = {process.name: process for process in scenario.start(self.server)}
         self.late: dict[str, Question] = {}
+        self.dead: set[str] = set()
         scenario.begin(self.processes)
 
     @property
     def processes_left(self) -> bool:
-        return any(not process.ended for process in self.processes.values())
+        return any(not process.ended for process in self.alive)
+
+    @property
+    def alive(self) -> list[Process]:
+        return [process for name, process in self.processes.items() if name not in self.dead]
 
     def key(self) -> tuple[int, ...]:
-        heard = (hash((name, process.heard)) for name, process in self.processes.items())
+        heard = (hash((name, name in self.dead or process.heard)) for name, process in self.processes.items())
         return self.server.key(), hash(frozenset(self.late)), *heard
 
     def steps(self, may_fail: bool) -> Iterator[tuple[Step, int]]:
         """What can happen next, and how many faults it is."""
         events = list(self.scenario.events(self.server)) if may_fail else []
-        for process in self.processes.values():
+        for process in self.alive:
             for question in process.questions.values():
                 if question.txn is None:
                     continue
@@ -126,7 +135,7 @@ class Run:
 
     def _who(self) -> list[Process]:
         """Those that may be heard next. Of processes that differ in their names only, the first one begins."""
-        processes = list(self.processes.values())
+        processes = self.alive
         if not self.scenario.alike or any(process.heard for process in processes):
             return processes
         return processes[:1]
@@ -147,7 +156,11 @@ class Run:
     def take(self, step: Step) -> None:
         match step:
             case ("event", name):
-                next(event for event in self.scenario.events(self.server) if event.name == name).happen(self.server)
+                event = next(event for event in self.scenario.events(self.server) if event.name == name)
+                event.happen(self.server)
+                if event.kills is not None:
+                    self.dead.add(event.kills)
+                    self._leave(self.processes[event.kills])
             case ("late", name):
                 self.late.pop(name).ask(self.server, False)
             case (kind, process_name, name):
@@ -156,24 +169,39 @@ class Run:
                 if kind in ("deliver", "slow"):
                     answer = question.ask(self.server, kind == "slow")
                     process.hear(question, answer, spelled(answer))
+                    while self.scenario.reads_at_once and not question.changes and process.questions:
+                        question = process.first_question
+                        if question.changes:
+                            return
+                        answer = question.ask(self.server, False)
+                        process.hear(question, answer, spelled(answer))
                     return
-                if question.changes:  # what is lost may still arrive, at any time
-                    self.late[f"{process_name}{name}"] = question
+                if question.changes:
+                    self._leave(process, name)
                 process.lose(question, again=kind == "lose")
+
+    def _leave(self, process: Process, *names: str) -> None:
+        """Of these questions, or all, nobody hears the answers: the changes may still arrive, at any time."""
+        for name in names or process.questions:
+            if process.questions[name].changes:
+                self.late[f"{process.name}{name}"] = process.questions[name]
 
     def described(self, step: Step) -> str:
         """A step in words; before it is taken."""
-        if step[0] in ("event", "late"):
-            return " ".join(step)
+        if step[0] == "event":
+            return step[1]
+        if step[0] == "late":
+            return f"late: {self.late[step[1]].words}"
         question = self.processes[step[1]].questions[step[2]]
-        return f"{step[0]} {question.about} of {step[1]}"
+        what = question.words if question.changes else "asks"
+        return f"{step[1]}: {what}" + ("" if step[0] == "deliver" else f": {step[0]}")
 
 
 def spelled(answer: Any) -> object:
     """What is unique about an answer."""
-    if isinstance(answer, Exception):
-        return repr(answer)
-    return answer if isinstance(answer, wire.Reply) else answer.SerializeToString()
+    if isinstance(answer, Message):
+        return answer.SerializeToString()
+    return answer if isinstance(answer, wire.Reply) else repr(answer)
 
 
 def search(scenario: Scenario) -> Counts:
@@ -215,7 +243,7 @@ def _go_on(
         while (key := run.key()) not in known:
             known.add(key)
             counts.states += 1
-            run.scenario.check(run.server, list(run.processes.values()))
+            run.scenario.check(run.server, run.alive)
             if key[:2] not in recovered:
                 recovered.add((key[0], key[1]))
                 counts.recoveries += 1
@@ -226,7 +254,7 @@ def _go_on(
                 if step is not free:
                     waiting[faults + costs].append((*path, step))
             if not run.processes_left:
-                for process in run.processes.values():
+                for process in run.alive:
                     end = f"{process.name}: {_word(process.result)}"
                     counts.ends[end] = counts.ends.get(end, 0) + 1
             if free is None:
@@ -247,9 +275,11 @@ def _word(result: object) -> str:
 
 def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) -> str:
     run = Run(scenario)
-    lines = []
+    lines: list[str] = []
     for step in getattr(error, "path", path):
-        lines.append(run.described(step))
+        described = run.described(step)
+        if lines[-1:] != [described]:  # of questions in a row, one is told
+            lines.append(described)
         run.take(step)
     return "\n".join(lines)
 
