@@ -99,6 +99,7 @@ class Claims(Scenario):
     outputs: tuple[str, ...] = OUTPUTS
     faults: int = 1
     taken: int = 0
+    loses_messages: bool = False
     reads_at_once: bool = True
     gives_up: ClaimantState | None = ClaimantState.FAILED
     wakes_up: bool = False
@@ -158,16 +159,23 @@ class Claims(Scenario):
             case _:
                 raise AssertionError(f"{run} has ended with {result!r}")
 
+    def left_behind(self, server: Server) -> int:
+        assert isinstance(server, World)
+        done = frozenset(run for run, state in server.runs.items() if state is ClaimantState.DONE)
+        return hash((Server.key(server), done))
+
     def recover(self, server: Server, late: list[Question]) -> None:
         """All are dead: the next ordinary runs lose and double nothing, before and after the late messages."""
         assert isinstance(server, World)
         for run in server.runs:
             server.end(run, ClaimantState.FAILED)
-        for after in ("the deaths", "late messages"):
-            self._go_on(server, after)
+        self._go_on(server, "the deaths")
+        self._check_whole(server, "after the deaths")
+        if late:
             for question in late:
                 question.ask(server, False)
-            self._check_whole(server, f"after {after}")
+            self._go_on(server, "late messages")
+            self._check_whole(server, "after late messages")
 
     def _go_on(self, server: World, after: str) -> None:
         """Run the next interval; if it is refused because only another run can go on, that one is run again first."""

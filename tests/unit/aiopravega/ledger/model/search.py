@@ -58,6 +58,7 @@ class Scenario:
     faults: int
     in_turn: bool = False
     changes_ended: bool = False
+    loses_messages: bool = True
     # What a process reads without a change between, it reads at once.
     reads_at_once: bool = False
 
@@ -81,6 +82,10 @@ class Scenario:
 
     def check(self, server: Server, processes: list[Process]) -> None:
         """Check what must be true in each state."""
+
+    def left_behind(self, server: Server) -> int:
+        """A number for what the servers hold when all have died."""
+        return server.key()
 
     def recover(self, server: Server, late: list[Question]) -> None:
         """Check that a process that starts after all have died completes the work; `late` messages may still arrive."""
@@ -142,7 +147,7 @@ class Run:
 
     def _outcomes(self, process: Process, question: Question, may_fail: bool) -> Iterator[tuple[Step, int]]:
         yield ("deliver", process.name, question.name), 0
-        if may_fail:
+        if may_fail and self.scenario.loses_messages:
             # A process that asks much at once waits for all, and fails with the first failure: no matter which one.
             if question.changes or question.txn is None or question is process.first_question:
                 yield ("give up", process.name, question.name), 1
@@ -244,8 +249,9 @@ def _go_on(
             known.add(key)
             counts.states += 1
             run.scenario.check(run.server, run.alive)
-            if key[:2] not in recovered:
-                recovered.add((key[0], key[1]))
+            left = run.scenario.left_behind(run.server), key[1]
+            if left not in recovered:
+                recovered.add(left)
                 counts.recoveries += 1
                 run.scenario.recover(run.server.copy(), list(run.late.values()))
             steps = list(run.steps(faults < run.scenario.faults))
