@@ -100,6 +100,9 @@ class CommitLedger(CommitTable):
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
         retain: float | None = DEFAULT_RETAIN,
+        claimant: str | None = None,
     ) -> CommitProtocol:
         """The protocol of exactly-once writes over this ledger; see `aiopravega.ledger.CommitProtocol`."""
-        return CommitProtocol(self._controller, self, visible_within=visible_within, poll=poll, retain=retain)
+        return CommitProtocol(
+            self._controller, self, visible_within=visible_within, poll=poll, retain=retain, claimant=claimant
+        )
