@@ -38,7 +38,7 @@ def write_name(context: OutputContext) -> str:
 
 
 def claimant_of(run_id: str, step_key: str) -> str:
-    """The work that writes: a step of one run, whose tries have the same code. A run that is executed again is other work.
+    """The work that writes: a step of one run, whose tries have the same code. A run executed again is other work.
 
     A further try of the step recognises by it what an earlier try has written.
     """

@@ -139,8 +139,9 @@ class WriteOptions:
 
     `write_id` names the write: a write that is done under this name is not done again. If the user gives none, the name
     is random: the tasks of a job may be retried, but a job that runs again writes again. `on_written` is the rule for a
-    used write id; `rebuild` is the generation of the write, `claimant` the work that it is for. The ledger of writes is the key-value table `ledger_table`
-    of `ledger_scope`, which remembers a write for at least `ledger_retain`.
+    used write id; `rebuild` is the generation of the write, `claimant` the work that it is for. The ledger
+    of writes is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for at least
+    `ledger_retain`.
     """
 
     config: PravegaConfig

@@ -119,7 +119,8 @@ class CommitProtocol:
     ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
-        The transactions of partitions that the job does not need are aborted: all, if the write is done already.
+        A commit that waits until readers see it takes its turn: then no other such commit is between its cuts. The
+        transactions of partitions that the job does not need are aborted: all, if the write is done already.
 
         Args:
             job: as `begin` gave it.
@@ -139,6 +140,19 @@ class CommitProtocol:
             await self.abandon(job, [part.txn_id for part in partitions])
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
+        if self._visible_within is None or not wanted:
+            return await self._decide(job, partitions, wanted, witnessed_at)
+        async with self._ledger.turns.take(job.sink, job.write_id):
+            return await self._decide(job, partitions, wanted, witnessed_at)
+
+    async def _decide(
+        self,
+        job: WriteJob,
+        partitions: Sequence[PartitionCommit],
+        wanted: Sequence[PartitionCommit],
+        witnessed_at: datetime | None,
+    ) -> CommitRecord:
+        """Put the record, and commit the wanted transactions; `commit` says what it raises."""
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
         try:
             record = CommitRecord(

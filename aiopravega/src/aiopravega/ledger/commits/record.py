@@ -88,10 +88,10 @@ class CommitRecord(BaseModel):
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
     name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
-    the decision, `claimant` the work that made it: a text of the caller, such as a run and its step, by which a later
-    try recognises its own write; None: it was not said. `resolved` says that a person has decided about the write: then it may differ from the job's rows.
-    `retain` is the number of seconds for which it is remembered after it is done, None: forever. `witnessed_at` is a
-    time of the servers' clock before it was decided.
+    the decision. `claimant` is the work that made it, a text of the caller such as a run and its step, by which a later
+    try recognises its own write; None: it was not said. `resolved` says that a person has decided about the write: then
+    it may differ from the job's rows. `retain` is the number of seconds for which it is remembered after it is done,
+    None: forever. `witnessed_at` is a time of the servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
     after all was visible; None: it was not noted. `earlier` are the records of the earlier generations of the write,
