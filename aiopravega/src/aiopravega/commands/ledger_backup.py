@@ -170,7 +170,7 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
     if IDENTITY_KEY in wanted:
         for stream in await _marked(client, wanted[IDENTITY_KEY], content["ledger"]):
             if str(stream) not in content["streams"]:
-                grown[str(stream)] = "came to the ledger"
+                grown.setdefault(str(stream), "came to the ledger")
     return grown
 
 

@@ -88,7 +88,7 @@ class LedgerCalls:
         if found != size:
             raise MixedRangeError(
                 f"{what} has {size:,} bytes, and between its cuts are {found:,}: others wrote to {cuts.stream} while "
-                "it committed, so a reader of this range would get their events as well. Give each such write a stream of "
+                "it committed, so a reader of this range would get their events, too. Give each such write a stream of "
                 "its own; or have them done one after another, by exactly-once writes with one commit ledger that wait "
                 "until readers see the events, and write this one again as its next generation (rebuild); or read with "
                 "the two cuts as start and end, if the other events may be among them"
