@@ -168,8 +168,8 @@ class PostgresStanding(Standing):
         if self.place.notes_oid is None:
             return []
         self.cursor.execute(
-            f"select holding, table_name, {_TABLE_OID}, {_NOTES_OID} from {self.place.notes} notes where {where} and ({_TABLE_OID} "
-            "= %s or table_name = %s) order by consumer, interval_name",
+            f"select holding, table_name, {_TABLE_OID}, {_NOTES_OID} from {self.place.notes} notes "
+            f"where {where} and ({_TABLE_OID} = %s or table_name = %s) order by consumer, interval_name",
             (*arguments, self.place.oid, self.place.name),
         )
         found = []
@@ -189,8 +189,8 @@ def _check_elsewhere(cursor: Any, place: Place) -> None:
         LandingError: they are.
     """
     cursor.execute(
-        f"select (select relnamespace::regnamespace::text from pg_class where oid = to_regclass(%s)) from {NOTES} notes "
-        f"where table_name = %s and coalesce({_TABLE_OID}, %s) = %s limit 1",
+        f"select (select relnamespace::regnamespace::text from pg_class where oid = to_regclass(%s)) "
+        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, %s) = %s limit 1",
         (NOTES, place.name, place.oid, place.oid),
     )
     found = cursor.fetchone()
@@ -198,6 +198,6 @@ def _check_elsewhere(cursor: Any, place: Place) -> None:
         elsewhere = qualified(found[0], NOTES)
         raise LandingError(
             f"{place.table} has notes in {elsewhere}, and they belong beside it: move them, by create table "
-            f"{place.notes} (like {elsewhere} including all), insert into {place.notes} table {elsewhere}, and a delete "
-            "of those that are of other tables. Nothing was changed"
+            f"{place.notes} (like {elsewhere} including all), insert into {place.notes} table {elsewhere}, and a "
+            "delete of those that are of other tables. Nothing was changed"
         )

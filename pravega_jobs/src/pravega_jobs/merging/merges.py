@@ -93,9 +93,9 @@ def decide(table: Standing, merge: Merge, found: TableRules | None, *, in_order:
     taken = table.taken_rows() if held else None
     if taken is not None:
         raise LandingError(
-            f"{merge}: others have taken rows out of the table, or changed them: {taken}. Changes of rows that are gone "
-            f"would bring back some of them. Take the table back to before that, or merge all ranges into a new "
-            f"table. {end}"
+            f"{merge}: others have taken rows out of the table, or changed them: {taken}. Later changes would bring "
+            f"back some of these rows, and not others. Take the table back to before that, or merge all ranges into a "
+            f"new table. {end}"
         )
     for each in held:
         if each.identity == landing.interval:
@@ -125,8 +125,8 @@ def _check_undone(undone: Sequence[Holding], merge: Merge) -> None:
         names = ", ".join(repr(each.interval) for each in sorted(before, key=lambda each: each.landed_at))
         raise LandingError(
             f"{merge}: the table was restored, rolled back or made again, and lacks the changes of {names}, which were "
-            "merged before. Merge these again first, in their order (`pravega cuts reopen`, and run them), or bring the "
-            "table back to its newest state, or merge all ranges into a new table. Nothing was changed"
+            "merged before. Merge these again first, in their order (`pravega cuts reopen`, and run them); or bring "
+            "the table back to its newest state; or merge all ranges into a new table. Nothing was changed"
         )
 
 
