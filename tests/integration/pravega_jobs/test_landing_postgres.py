@@ -41,7 +41,10 @@ def test_two_spellings_of_a_table_are_one_table_with_one_lock_and_one_note(lake)
     assert tables[0].place() == tables[1].place()
     with lake.staged(tables[0], landing(), 1) as first, lake.staged(tables[1], landing(), 2) as second:
         with ThreadPoolExecutor() as threads:
-            both = [threads.submit(table.commit, rows, landing()) for table, rows in zip(tables, (first, second))]
+            both = [
+                threads.submit(table.commit, rows, landing())
+                for table, rows in zip(tables, (first, second), strict=True)
+            ]
         assert sorted(each.result().action for each in both) == [Action.APPEND, Action.NOTHING]
     assert len(lake.contents(tables[1])) == 6
     assert [tables[0].holdings(), len(tables[0].holdings())] == [tables[1].holdings(), 2]
