@@ -4,7 +4,7 @@ import contextlib
 
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc, all_pages
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import succeeded
 from aiopravega.errors import PermissionDeniedError, ScopeNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, StreamName, group_of
 
@@ -39,10 +39,7 @@ class ScopeCalls:
         """Make a scope; returns False if it exists already."""
         what = f"create scope {scope}"
         answer = await self._rpc.call("createScope", pb.ScopeInfo(scope=scope), pb.CreateScopeStatus, what)
-        status = status_name(pb.CreateScopeStatus.Status, answer.status)
-        if status not in ("SUCCESS", "SCOPE_EXISTS"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.CreateScopeStatus.Status, answer.status, what, "SCOPE_EXISTS")
 
     async def delete_scope(self, scope: str) -> bool:
         """Delete an empty scope; returns False if there was none.
@@ -52,10 +49,7 @@ class ScopeCalls:
         """
         what = f"delete scope {scope}"
         answer = await self._rpc.call("deleteScope", pb.ScopeInfo(scope=scope), pb.DeleteScopeStatus, what)
-        status = status_name(pb.DeleteScopeStatus.Status, answer.status)
-        if status not in ("SUCCESS", "SCOPE_NOT_FOUND"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.DeleteScopeStatus.Status, answer.status, what, "SCOPE_NOT_FOUND")
 
     async def scope_exists(self, scope: str) -> bool:
         """True if the scope exists."""
@@ -105,8 +99,7 @@ class ScopeCalls:
                 method = "listStreamsInScopeForTag"
                 request = pb.StreamsInScopeWithTagRequest(scope=info, tag=tag, continuationToken=token)
             page = await self._rpc.call(method, request, pb.StreamsInScopeResponse, what, missing=ScopeNotFoundError)
-            if page.status != pb.StreamsInScopeResponse.SUCCESS:
-                raise refusal(status_name(pb.StreamsInScopeResponse.Status, page.status), what)
+            succeeded(pb.StreamsInScopeResponse.Status, page.status, what)
             return page
 
         pages = await all_pages(fetch, lambda page: len(page.streams))

@@ -6,7 +6,7 @@ from aiopravega.control.convert import positions, stream_config, stream_configur
 from aiopravega.control.policies import StreamConfiguration
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import succeeded
 from aiopravega.errors import InvalidStreamCutError
 from aiopravega.names import SegmentId, StreamName
 
@@ -24,10 +24,7 @@ class StreamCalls:
         """
         what = f"create stream {stream}"
         answer = await self._rpc.call("createStream", stream_config(stream, configuration), pb.CreateStreamStatus, what)
-        status = status_name(pb.CreateStreamStatus.Status, answer.status)
-        if status not in ("SUCCESS", "STREAM_EXISTS"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.CreateStreamStatus.Status, answer.status, what, "STREAM_EXISTS")
 
     async def update_stream(self, stream: StreamName, configuration: StreamConfiguration) -> None:
         """Replace all settings of a stream.
@@ -41,7 +38,7 @@ class StreamCalls:
         """
         what = f"update stream {stream}"
         answer = await self._rpc.call("updateStream", stream_config(stream, configuration), pb.UpdateStreamStatus, what)
-        _check_update(answer, what)
+        succeeded(pb.UpdateStreamStatus.Status, answer.status, what)
 
     async def stream_exists(self, stream: StreamName) -> bool:
         """True if the stream exists."""
@@ -68,7 +65,8 @@ class StreamCalls:
             StreamNotFoundError: the stream does not exist.
         """
         what = f"seal stream {stream}"
-        _check_update(await self._rpc.call("sealStream", stream_info(stream), pb.UpdateStreamStatus, what), what)
+        answer = await self._rpc.call("sealStream", stream_info(stream), pb.UpdateStreamStatus, what)
+        succeeded(pb.UpdateStreamStatus.Status, answer.status, what)
 
     async def delete_stream(self, stream: StreamName) -> bool:
         """Delete a sealed stream; returns False if there was none.
@@ -78,10 +76,7 @@ class StreamCalls:
         """
         what = f"delete stream {stream}"
         answer = await self._rpc.call("deleteStream", stream_info(stream), pb.DeleteStreamStatus, what)
-        status = status_name(pb.DeleteStreamStatus.Status, answer.status)
-        if status not in ("SUCCESS", "STREAM_NOT_FOUND"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.DeleteStreamStatus.Status, answer.status, what, "STREAM_NOT_FOUND")
 
     async def truncate_stream(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
         """Remove all events before a cut forever.
@@ -109,9 +104,4 @@ class StreamCalls:
                 f"cannot {what} at {{{shown}}}: the controller refuses this cut. It must not lie before the head, and "
                 "its segments must be the stream's and cover the whole key space."
             )
-        _check_update(answer, what)
-
-
-def _check_update(answer: pb.UpdateStreamStatus, what: str) -> None:
-    if answer.status != pb.UpdateStreamStatus.SUCCESS:
-        raise refusal(status_name(pb.UpdateStreamStatus.Status, answer.status), what)
+        succeeded(pb.UpdateStreamStatus.Status, answer.status, what)

@@ -26,7 +26,7 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
         )
     return ChangeOptions(
         changes=choice(given, "changes", Changes, Changes.UPSERT),
-        key=key_columns(given),
+        key=given.names("key"),
         table=given.text("table"),
         new_columns=choice(given, "new_columns", NewColumns, NewColumns.IGNORE),
         truncates=choice(given, "truncates", Truncates, Truncates.ROW),
@@ -35,16 +35,3 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
         decimals=choice(given, "decimals", Decimals, Decimals.ADAPTIVE),
         infinity_is_null=infinity_is_null,
     )
-
-
-def key_columns(given: Options) -> tuple[str, ...]:
-    """The columns that identify a row, by option `key`.
-
-    Raises:
-        ConfigurationError: a column is named twice.
-    """
-    names = tuple(name.strip() for name in (given.text("key") or "").split(",") if name.strip())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigurationError(f"option 'key' has {', '.join(twice)} more than once")
-    return names
