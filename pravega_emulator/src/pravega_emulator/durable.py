@@ -21,12 +21,11 @@ from pravega_emulator.durable_settings import (
     zookeeper_settings,
 )
 from pravega_emulator.lifecycle import Emulator, PortTakenError, Workplace
-from pravega_emulator.probe import pravega_problem
+from pravega_emulator.probe import bookie_problem, old_bookie_problem, pravega_problem, zookeeper_problem
 from pravega_emulator.process import ServerProcess
 from pravega_emulator.registry import registry_problem, registry_process, registry_uri
 from pravega_emulator.security import Security
 from pravega_emulator.server import Account, PravegaServer
-from pravega_emulator.zookeeper import bookie_problem, old_bookie_problem, zookeeper_problem
 
 _JVM = ["-XX:+UseSerialGC"]  # on few cores, collecting in parallel costs more than it brings
 _CACHE_MEGABYTES = 256
