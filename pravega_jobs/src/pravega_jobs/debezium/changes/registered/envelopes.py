@@ -9,9 +9,12 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import pick
 from aiopravega.schema.arrow.block import DecodedBlock, good_rows
 from aiopravega.schema.arrow.envelope import NO_HEADER, encoding_ids
-from aiopravega.schema.registry.model import Encoding, SchemaFormat
+from aiopravega.schema.open.blocks.targets import target_of
+from aiopravega.schema.registry.model import Encoding, SchemaFormat, SchemaInfo
 from pravega_jobs.debezium.changes.connect import Meaning
 from pravega_jobs.debezium.changes.envelope import Envelopes, EventGroup
+from pravega_jobs.debezium.changes.meanings import columns_of
+from pravega_jobs.debezium.changes.options import AFTER, BEFORE
 from pravega_jobs.debezium.changes.registered.avro_meanings import avro_row
 
 
@@ -69,3 +72,28 @@ class RegisteredEnvelopes:
             except ConfigurationError as error:
                 self._known[encoding_id] = f"its schema cannot be read: {error}"
         return self._known[encoding_id]
+
+
+def table_columns(schema: SchemaInfo) -> pa.Schema:
+    """The columns of a table, by the schema that the registry has for its change events.
+
+    An Avro schema has Connect's names, which give the meaning of numbers and bytes. Protobuf and JSON Schema do not
+    have them: there, times are the numbers that Debezium writes.
+
+    Raises:
+        ConfigurationError: the schema is not a schema of change events, or a column has a type that is not known.
+    """
+    if schema.format is SchemaFormat.AVRO:
+        row = avro_row(schema.schema_data)
+        if row:
+            return columns_of(row)
+    else:
+        event = target_of(schema).schema
+        for name in (AFTER, BEFORE):
+            if name in event.names and pa.types.is_struct(event.field(name).type):
+                return pa.schema(list(event.field(name).type))
+    raise ConfigurationError(
+        f"the schema {schema.type} ({schema.name_of_format}) has no record after or before with the columns of a "
+        "table, as change events of Debezium have: choose another one with option 'schema_type', or give the columns "
+        "with .schema(…)"
+    )
