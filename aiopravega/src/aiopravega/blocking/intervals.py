@@ -30,7 +30,7 @@ from aiopravega.intervals.chain import claims, losses, next_range
 from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import Claimant, CutRecord
 from aiopravega.names import StreamName
 from aiopravega.positions import Position
 from aiopravega.times import TimeUnit
@@ -95,6 +95,7 @@ def claim_times(
     ledger: CutLedger | None = None,
     by: str | None = None,
     on_truncated: OnTruncated = OnTruncated.FAIL,
+    claimant: Claimant | None = None,
 ) -> CutRecord:
     raise NotImplementedError
 
