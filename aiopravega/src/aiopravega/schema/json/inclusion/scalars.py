@@ -10,7 +10,7 @@ from aiopravega.schema.json.document import SchemaNode
 from aiopravega.schema.json.inclusion.automata import Automaton, automaton_of
 from aiopravega.schema.json.inclusion.cases import Bound, Case, bounds_of, exact, type_set
 from aiopravega.schema.json.inclusion.wording import narrowed
-from aiopravega.schema.policy.findings import Finding, undecided
+from aiopravega.schema.policy import Finding, undecided
 
 _NUMBERS: Final = frozenset({"integer", "fraction"})
 _MOST_PAIRS: Final = 5_000

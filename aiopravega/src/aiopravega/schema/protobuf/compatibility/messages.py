@@ -7,7 +7,7 @@ from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
-from aiopravega.schema.policy.findings import ABSENT, ComparisonTerms, Finding, undecided
+from aiopravega.schema.policy import ABSENT, ComparisonTerms, Finding, undecided
 from aiopravega.schema.protobuf.compatibility.wire import (
     declaration,
     is_repeated,
