@@ -10,8 +10,7 @@ from aiopravega.errors import InvalidStreamCutError, SegmentNotFoundError
 from aiopravega.groups.cut_bytes import checked_cut
 from aiopravega.groups.state import GroupState
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read.absence import check_not_made_again
-from aiopravega.read.plan import Planner
+from aiopravega.read.plan import Planner, check_not_made_again
 from aiopravega.store import SegmentStore
 
 Offsets = Mapping[SegmentId, int]
