@@ -24,7 +24,7 @@ from aiopravega.errors import (
     StreamNotFoundError,
     StreamTruncatedError,
 )
-from aiopravega.groups.records import apply_event
+from aiopravega.groups.changes import apply_event
 from aiopravega.groups.state import GroupState
 from aiopravega.names import SegmentId, group_stream
 from aiopravega.net import Connection
