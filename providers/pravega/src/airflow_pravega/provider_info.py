@@ -118,7 +118,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "schemes": ["pravega"],
                 "handler": "airflow_pravega.assets.sanitize_uri",
-                "to_openlineage_converter": "airflow_pravega.lineage.convert_asset_to_openlineage",
+                "to_openlineage_converter": "airflow_pravega.lineage.reporting.convert_asset_to_openlineage",
             }
         ],
         "task-decorators": [

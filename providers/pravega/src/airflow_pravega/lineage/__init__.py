@@ -1,21 +1,17 @@
 """Inputs and outputs of tasks for OpenLineage, if its provider is installed.
 
-Operators keep values of what they read and write while they work. `facets` turns them into OpenLineage's datasets, and
-is imported when OpenLineage asks, by the functions here that OpenLineage's provider calls.
+Here are the values that operators keep, which do not know OpenLineage; `facets` turns them into OpenLineage's datasets,
+and is imported when OpenLineage asks; `reporting` has the functions that OpenLineage's provider calls.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from aiopravega import PravegaConfig, StreamCutRange, StreamName
-from airflow_pravega.hooks.pravega import PravegaHook
 
 if TYPE_CHECKING:
-    from airflow.sdk import Asset
-    from openlineage.client.event_v2 import Dataset
     from pyspark.sql import DataFrame
 
 Columns = tuple[tuple[str, str], ...]
@@ -94,34 +90,3 @@ def columns_of(frame: "DataFrame", *without: str) -> Columns:
     return tuple(
         (field.name, field.dataType.simpleString()) for field in frame.schema.fields if field.name not in without
     )
-
-
-class ReportsLineage:
-    """An operator that keeps in `lineage` what it reads and writes, for OpenLineage."""
-
-    lineage = Lineage()
-
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
-        """The datasets of the task; OpenLineage's provider calls it, also after a failure."""
-        from airflow_pravega.lineage.facets import operator_lineage
-
-        return operator_lineage(self.lineage)
-
-
-def convert_asset_to_openlineage(asset: "Asset", lineage_context: Any) -> "Dataset":
-    """The dataset of an asset `pravega://scope/stream`, which names no cluster: a connection does.
-
-    The dataset's namespace is the cluster of a connection: of the one that the asset's `extra` names as
-    `pravega_conn_id`; otherwise of the operator or hook that has reported the asset; otherwise of the default one.
-
-    Raises:
-        AirflowNotFoundException: there is no such connection; OpenLineage leaves the asset out.
-        ConfigurationError: the connection cannot work.
-    """
-    from openlineage.client.event_v2 import Dataset
-
-    given = (asset.extra or {}).get(PravegaHook.conn_name_attr)
-    connection = given or getattr(lineage_context, PravegaHook.conn_name_attr, None) or PravegaHook.default_conn_name
-    uri = urlsplit(asset.uri)
-    stream = StreamName.parse(f"{uri.netloc}{uri.path}")
-    return Dataset(namespace_of(PravegaHook(str(connection)).get_config()), str(stream))
