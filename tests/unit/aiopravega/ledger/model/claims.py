@@ -96,8 +96,8 @@ class World(Server):
 class Claims(Scenario):
     """Tasks at the same time, each of an interval of one consumer, that copy what they read into `outputs`.
 
-    The first `taken` of them have their ranges when the search begins, and only they die, if there are any. `gives_up`: what the host says of a run that it
-    gives up; None: it does not. `wakes_up`: such a run is not dead.
+    The first `taken` of them have their ranges when the search begins, and only they die, if there are any.
+    `gives_up`: what the host says of a run that it gives up; None: it does not. `wakes_up`: such a run is not dead.
     """
 
     name: str
@@ -235,7 +235,8 @@ async def _copy(process: Process, task: Task, outputs: tuple[str, ...]) -> Copie
         client, ledger, interval, rules, _Arrivals(process), by=process.name, claimant=task.claimant
     )
     if isinstance(record, NotNow):
-        return Waits(record.reason, record.waits_for and record.waits_for.claimant, record.state)
+        waits_for = None if record.waits_for is None else record.waits_for.claimant
+        return Waits(record.reason, waits_for, record.state)
     interval, events = record.identity, _events(record.range)
     await ledger.expect(interval, outputs, claimant=task.claimant)
     write_id = names.write_of_task(task.job, "copy", None, task.interval)

@@ -11,6 +11,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.intervals.chain import take_over
 from aiopravega.ledger import CommitProtocol, CommitRecord, CutLedger, Interval
 from aiopravega.ledger.intervals.cut_record import CutRecord
+from pravega_jobs import writes
 from pravega_jobs.identity import names, sinks
 from pravega_jobs.writes import Written
 
@@ -58,14 +59,12 @@ def gives_two_claimants_of_a_date_one_interval(patch: pytest.MonkeyPatch) -> Non
 
 
 def accepts_what_a_further_try_finds(patch: pytest.MonkeyPatch) -> None:
-    real = retries.write_unless_done
-
     def write_unless_done(
         stream: Any, write_id: str, find: Callable[[], CommitRecord | None], write: Callable[[], None], *, claimant: Any
     ) -> Written:
         found = find()
         if found is not None and claimant.number > 1:
             return Written(found, False, 0.0)
-        return real(stream, write_id, find, write, claimant=claimant)
+        return writes.write_unless_done(stream, write_id, find, write, claimant=claimant)
 
     patch.setattr(retries, "write_unless_done", write_unless_done)
