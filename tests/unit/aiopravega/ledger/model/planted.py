@@ -329,4 +329,12 @@ PLANTED_DEEP = [
         ),
         "lost at 0",
     ),
+    Planted(
+        "a range is taken over from a try that was not judged",
+        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
+        Claims(
+            "a run is run again", (Task("A", "mon"), Task("A", "mon", again=True), Task("B", "tue")), ("one",), taken=1
+        ),
+        "doubled",
+    ),
 ]
