@@ -269,6 +269,10 @@ class LedgerError(PravegaError):
     """The root of the ledgers' errors."""
 
 
+class HalfDoneError(LedgerError):
+    """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can go on."""
+
+
 class PartialCommitError(LedgerError):
     """Some transactions of a decided job are committed and others are lost forever; a person must decide."""
 
@@ -287,6 +291,10 @@ class WriteIdReusedError(LedgerError):
 
 class GenerationError(LedgerError):
     """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
+
+
+class WriteClosedError(LedgerError):
+    """The range that a write was for was taken over: no attempt may do the write, until its run begins again."""
 
 
 class WriteSupersededError(LedgerError):

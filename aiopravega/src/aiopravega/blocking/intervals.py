@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from aiopravega import intervals as aio
-from aiopravega import ledger as aio_ledger
-from aiopravega.blocking.bridge import resembles, waits, waits_with
+from aiopravega.blocking.bridge import resembles, waits, waits_for, waits_with
 from aiopravega.blocking.client import PravegaClient
 from aiopravega.blocking.ledger import CutLedger
 from aiopravega.cuts import UNBOUNDED
@@ -31,7 +30,7 @@ from aiopravega.intervals.chain import claims, losses, next_range
 from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import Claimant, CutRecord
 from aiopravega.names import StreamName
 from aiopravega.positions import Position
 from aiopravega.times import TimeUnit
@@ -81,7 +80,7 @@ verify = waits(aio.verify)
 claim_times_again = waits(claims.claim_times_again)
 
 
-@resembles(aio.claim_times)
+@waits_for(aio.claim_times)
 def claim_times(
     client: PravegaClient,
     /,
@@ -96,22 +95,9 @@ def claim_times(
     ledger: CutLedger | None = None,
     by: str | None = None,
     on_truncated: OnTruncated = OnTruncated.FAIL,
+    claimant: Claimant | None = None,
 ) -> CutRecord:
-    return client.run(
-        aio.claim_times(
-            client.asynchronous,
-            stream,
-            consumer,
-            times,
-            ahead=ahead,
-            clip=clip,
-            from_head=from_head,
-            unit=unit,
-            ledger=_asynchronous(ledger),
-            by=by,
-            on_truncated=on_truncated,
-        )
-    )
+    raise NotImplementedError
 
 
 # --- how far a consumer is ----------------------------------------------------------------------------------
@@ -121,7 +107,7 @@ freshness_of = waits(freshness.freshness_of)
 group_freshness_of = waits(freshness.group_freshness_of)
 
 
-@resembles(lag.lag_of)
+@waits_for(lag.lag_of)
 def lag_of(
     client: PravegaClient,
     /,
@@ -131,8 +117,7 @@ def lag_of(
     count_to: int = 0,
     ledger: CutLedger | None = None,
 ) -> lag.Lag:
-    found = lag.lag_of(client.asynchronous, stream, consumer, count_to=count_to, ledger=_asynchronous(ledger))
-    return client.run(found)
+    raise NotImplementedError
 
 
 # --- backfills ----------------------------------------------------------------------------------------------
@@ -140,7 +125,7 @@ def lag_of(
 record_plan = waits(backfill.record_plan)
 
 
-@resembles(aio.plan_parts)
+@waits_for(aio.plan_parts)
 def plan_parts(
     client: PravegaClient,
     /,
@@ -153,21 +138,10 @@ def plan_parts(
     max_bytes: int | None = None,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    return client.run(
-        aio.plan_parts(
-            client.asynchronous,
-            stream,
-            consumer,
-            start=start,
-            end=end,
-            parts=parts,
-            max_bytes=max_bytes,
-            ledger=_asynchronous(ledger),
-        )
-    )
+    raise NotImplementedError
 
 
-@resembles(aio.plan_times)
+@waits_for(aio.plan_times)
 def plan_times(
     client: PravegaClient,
     /,
@@ -180,18 +154,7 @@ def plan_times(
     unit: TimeUnit = TimeUnit.MS,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    return client.run(
-        aio.plan_times(
-            client.asynchronous,
-            stream,
-            consumer,
-            times,
-            ahead=ahead,
-            clip=clip,
-            unit=unit,
-            ledger=_asynchronous(ledger),
-        )
-    )
+    raise NotImplementedError
 
 
 @resembles(aio.run_backfill)
@@ -216,11 +179,7 @@ def run_backfill(
                 plan,
                 work_in_thread,
                 parallel=parallel,
-                ledger=_asynchronous(ledger),
+                ledger=None if ledger is None else ledger.asynchronous,
                 by=by,
             )
         )
-
-
-def _asynchronous(ledger: CutLedger | None) -> aio_ledger.CutLedger | None:
-    return None if ledger is None else ledger.asynchronous

@@ -6,14 +6,13 @@ what to do in the ledger and in the states of the transactions. The caller write
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from asyncio import gather
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
-from aiopravega.bounded import each
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import (
     PartialCommitError,
@@ -28,7 +27,7 @@ from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
-from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, not_done, prepared
+from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, not_done, prepared
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -82,12 +81,14 @@ class CommitProtocol:
 
         Raises:
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
+            WriteClosedError: the range that it was for was taken over.
             PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
             StreamNotFoundError: the stream does not exist.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
         job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        check_open(job)
         if found is None or found.record.incarnation != current:
             check_first(job)
             if found is not None:
@@ -99,6 +100,8 @@ class CommitProtocol:
             return job.when_done(found.record.generations[generation - 1])
         if found.record.state is CommitState.DONE:
             return job.when_done(found.record) if generation == newest else await self._following(job, found)
+        if found.record.state is CommitState.REOPENED:
+            return job
         logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
         outcome = await self._finish_other(found)
         if generation > newest:
@@ -162,14 +165,9 @@ class CommitProtocol:
     ) -> StoredCommit:
         """Put the record of a job; if that fails, its transactions are aborted."""
         wanted = [part for part in written if job.needs(part.partition)]
-        # A lease that ran out is found here, while the job can still fail as a whole.
-        steps: list[Callable[[], Awaitable[str | None]]] = [
-            partial(self._start, job),
-            partial(self._check_same_stream, job),
-            transactions.hold,
-        ]
         try:
-            start, *_ = await each(lambda step: step(), steps, len(steps))
+            # A lease that ran out is found here, while the job can still fail as a whole.
+            start, *_ = await gather(self._start(job), self._check_same_stream(job), transactions.hold())
             record = prepared(job, wanted, start, at, self._retain, self._claimant)
             stored = await self._ledger.prepare(record, job.replaces)
         except PravegaError:

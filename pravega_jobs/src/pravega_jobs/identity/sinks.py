@@ -1,0 +1,71 @@
+"""Sinks of claims, asked by a take-over: is the write, the landing or the merge of an ended claimant done?
+
+A sink that does not have the write is closed for it: a zombie of the old claimant must not commit afterwards. For a
+commit ledger the question itself begins a new attempt, so that an older one cannot be decided. A table refuses the rows
+of an interval whose range begins where another interval of the consumer begins.
+"""
+
+import contextlib
+from collections.abc import Callable
+
+from aiopravega.client import PravegaClient
+from aiopravega.errors import HalfDoneError, TableNotFoundError
+from aiopravega.intervals.chain.take_over import AskSink, ways_out
+from aiopravega.ledger import CommitLedger, CutLedger, CutRecord, Interval, Sink, ledger_name
+from aiopravega.ledger.commits.closing import close_write, reopen_write
+from aiopravega.names import StreamName
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.table_kind import LandingTable
+
+FindTable = Callable[[str], LandingTable | None]
+
+
+def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> AskSink:
+    """A function that asks the sinks of a claim.
+
+    Args:
+        client: a connected client.
+        find_table: the table of an identity, with its secrets; None: this caller does not have it.
+    """
+
+    async def ask(sink: Sink, record: CutRecord) -> bool:
+        if sink.kind == "write":
+            stream = StreamName.parse(sink.target)
+            commits = _ledger_of(client, sink)
+            await commits.create()
+            protocol = commits.protocol()
+            return await close_write(protocol, commits, stream, sink.id, sink.generation) is not None
+        table = None if find_table is None else find_table(sink.target)
+        if table is None:
+            raise HalfDoneError(
+                f"{record.identity} may be in {sink.target}, which cannot be asked from here. {ways_out(record)}"
+            )
+        return _holds(table, sink, record)
+
+    return ask
+
+
+async def declare_sink(client: PravegaClient, ledger: CutLedger, interval: Interval, part: str, sink: Sink) -> CutRecord:
+    """Record into what a part of a claim is written, before the first request of its write.
+
+    A write that a take-over has closed is reopened: the claim is the caller's again, or still.
+
+    Raises:
+        LedgerError: the interval has no range, or is not to be processed any more.
+        PravegaError: the cluster cannot be reached.
+    """
+    record = await ledger.declare(interval, part, sink)
+    if sink.kind == "write":
+        with contextlib.suppress(TableNotFoundError):
+            await reopen_write(_ledger_of(client, sink), StreamName.parse(sink.target), sink.id)
+    return record
+
+
+def _ledger_of(client: PravegaClient, sink: Sink) -> CommitLedger:
+    return client.commit_ledger(*ledger_name(sink.ledger, StreamName.parse(sink.target).scope))
+
+
+def _holds(table: LandingTable, sink: Sink, record: CutRecord) -> bool:
+    landing = landing_of(record.range, record.consumer, record.interval, sink.generation)
+    held = table.held(landing)
+    return held is not None and held.range == record.range and held.generation >= sink.generation
