@@ -192,8 +192,8 @@ def _check_elsewhere(cursor: Any, location: Location) -> None:
     """
     cursor.execute(
         f"select (select relnamespace::regnamespace::text from pg_class where oid = to_regclass(%s)) "
-        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, %s) = %s limit 1",
-        (NOTES, location.name, location.oid, location.oid),
+        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, to_regclass(%s)::oid) = %s limit 1",
+        (NOTES, location.name, quoted(location.name), location.oid),
     )
     found = cursor.fetchone()
     if found is not None:
