@@ -14,10 +14,9 @@ from dagster_pravega.metadata.columns import spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
-from dagster_pravega.metadata.spec import AssetLike, asset_key_of
+from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
 from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
 from dagster_pravega.partitions.input_range import InputRange
-from dagster_pravega.partitions.since_last import SINCE_KEY
 from dagster_pravega.resources.landing_database import dsn_of
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 

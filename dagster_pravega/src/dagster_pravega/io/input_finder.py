@@ -1,4 +1,4 @@
-"""Ranges of an input, found by the run, the asset, the cut ledger, or the latest write of the upstream asset.
+"""Ranges of an input, found by the run, the asset, the cut ledger, or what the run has written of the upstream asset.
 
 Everything is checked before an engine is started. This module does not use an engine.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 from dagster import DagsterEventType, InputContext
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
 from aiopravega.ledger import CutRecord
 from dagster_pravega.io.remote_range import is_handed
@@ -17,13 +17,16 @@ from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.measures import BYTES_KEY, range_measures, taken_measures, times_of
 from dagster_pravega.metadata.ranges import (
     RangeConfig,
+    WrittenRange,
     configuration,
     configured_range,
     range_of_metadata,
+    repeated_runs,
     written_ranges,
 )
-from dagster_pravega.metadata.rebuild_and_claim import claim_of
-from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, claim_of
+from dagster_pravega.metadata.spec import CUTS_KEY
+from dagster_pravega.metadata.steps import input_name, need_step, step_of, stream_of_input
 from dagster_pravega.partitions.event_time_windows import (
     EventTimeWindow,
     read_options,
@@ -61,8 +64,10 @@ class _Finder:
     def __init__(self, context: InputContext, pravega: PravegaResource) -> None:
         self._context = context
         self._pravega = pravega
-        self._stream = _upstream(context, pravega)
-        self._by = f"dagster run {context.step_context.run_id}"
+        self._stream = pravega.stream_name(stream_of_input(context))
+        step = step_of(context)
+        self._run = None if step is None else step.dagster_run
+        self._by = f"dagster run {step.run_id}" if step is not None else "dagster, outside of runs"
         self._fixed: dict[StreamCutRange, FixedRange] = {}
 
     def find(self, more_options: Mapping[str, str]) -> InputRange:
@@ -70,7 +75,7 @@ class _Finder:
         given = read_options(context)
         options = {**more_options, **given, **_split_options(context)}
         configured = configured_range(context)
-        claim = claim_of(configuration(context).claim, context.step_context.dagster_run)
+        claim = claim_of(configuration(context).claim, self._run)
         by_ledger = cut_partitions_of(context, stream) is not None
         wanted = configured if configured or by_ledger else range_of_metadata(context)
         # Event times in the manager's own options are for the streams that it writes.
@@ -83,9 +88,9 @@ class _Finder:
             ranges = self._ranges_of(records)
         else:
             self._check_no_claim(claim)
-            named = [wanted] if wanted is not None else written_ranges(context)
-            whole = named == [RangeConfig()]
-            ranges = self._resolved(named)
+            named = [WrittenRange(wanted)] if wanted is not None else written_ranges(context, self._run)
+            whole = named == [WrittenRange(RangeConfig())]
+            ranges = [(self._resolved(each).cuts, None) for each in named]
         pieces = tuple(self._piece(each) for each in joined(self._pravega.client, ranges))
         what = "all of the stream" if whole else "as requested"
         for piece in pieces:
@@ -123,8 +128,19 @@ class _Finder:
         in_order = sorted(records, key=lambda record: record.sort_key)
         return [(record.range, times_of(record)) for record in in_order]
 
-    def _resolved(self, named: list[RangeConfig]) -> list[WantedRange]:
-        return [(self._fix(each.start, each.end).cuts, None) for each in named]
+    def _resolved(self, named: WrittenRange) -> FixedRange:
+        """A range as cuts; refused if a write has made it, and it has events of others, too."""
+        fixed = self._fix(named.range.start, named.range.end)
+        if named.size is not None and fixed.size != named.size:
+            raise ConfigurationError(
+                f"{input_name(self._context)}: the range of {self._stream} from {fixed.cuts.start} to {fixed.cuts.end} "
+                f"has {fixed.size:,} bytes, but the upstream asset has written {named.size:,} of them: others wrote to "
+                "the stream meanwhile, such as other partitions of a backfill, and their events cannot be told apart. "
+                "Let one run at a time write to the stream, such as by a concurrency pool of the asset, and write it "
+                f"again by the run's tag {REBUILD_TAG!r}. Or read all of the range: give the input the metadata "
+                f"{CUTS_KEY!r}"
+            )
+        return fixed
 
     def _piece(self, wanted: WantedRange) -> InputPiece:
         cuts, times = wanted
@@ -143,10 +159,10 @@ class _Finder:
             return
         if configuration(self._context).claim is not None:
             raise ConfigurationError(
-                f"claim {claim} of input {self._context.name!r}: only partitions of event times, and partitions whose "
+                f"claim {claim} of {input_name(self._context)}: only partitions of event times, and partitions whose "
                 "range a run config has named, can be claimed again"
             )
-        self._context.log.warning("The tag of a claim does not apply to input %r: it is ignored", self._context.name)
+        self._context.log.warning("The tag of a claim does not apply to %s: it is ignored", input_name(self._context))
 
     def _taken(self, records: list[CutRecord]) -> tuple[TakenInterval, ...]:
         """The intervals, each with the function that records it as done; each of several partitions gets metadata."""
@@ -163,7 +179,7 @@ class _Finder:
         )
 
     def _describe(self, record: CutRecord, key: str) -> None:
-        step = self._context.step_context
+        step = need_step(self._context, "a partition")
         size = self._fix(record.start, record.end).size
         metadata = {**range_measures([record.range]), **taken_measures(record), BYTES_KEY: size}
         for asset in step.get_output_asset_keys():
@@ -196,13 +212,6 @@ class _Finder:
         return None
 
 
-def _upstream(context: InputContext, pravega: PravegaResource) -> StreamName:
-    if not context.has_asset_key:
-        raise ConfigurationError(f"input {context.name!r} is not an asset, and only assets represent streams")
-    upstream = context.upstream_output
-    return pravega.stream_name(stream_of(context.asset_key, upstream.definition_metadata if upstream else {}))
-
-
 def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
     pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)
 
@@ -224,12 +233,12 @@ def _split_options(context: InputContext) -> Mapping[str, str]:
 
 
 def _earlier_failures(context: InputContext) -> Iterator[str]:
-    """The errors of earlier attempts of this step, in this run and in the run that it re-executes."""
-    step = context.step_context
-    for run_id in (step.run_id, step.dagster_run.parent_run_id):
-        if run_id is None:
-            continue
-        kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+    """The errors of earlier attempts of this step, in this run and in the runs that it repeats."""
+    step = step_of(context)
+    if step is None:
+        return
+    kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+    for run_id in repeated_runs(step.instance, step.dagster_run):
         for record in step.instance.all_logs(run_id, of_type=kinds):
             event = record.dagster_event
             error = getattr(event.event_specific_data, "error", None) if event else None

@@ -23,6 +23,7 @@ from dagster_pravega.metadata.preview import preview
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.steps import step_of
 from dagster_pravega.metadata.written import WriteConfig, write_name
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
@@ -136,7 +137,8 @@ class StreamIOManager(ConfigurableIOManager):
 
 def _keep_input(context: InputContext, ranges: InputRange) -> None:
     """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
-    _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
+    if step_of(context) is not None:
+        _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
 
 
 def _pop_inputs(context: OutputContext) -> dict[str, InputRange]:

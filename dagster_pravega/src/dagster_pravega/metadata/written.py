@@ -7,6 +7,7 @@ from dagster import AssetKey, Config, DagsterRun, OutputContext
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
+from dagster_pravega.metadata.steps import step_of
 
 WRITE_ID_KEY: Final = "pravega/write_id"
 GENERATION_KEY: Final = "pravega/generation"
@@ -29,12 +30,18 @@ def write_name(context: OutputContext) -> str:
     run, have the name of that run.
 
     Raises:
-        ConfigurationError: the output is not one asset, or not one partition.
+        ConfigurationError: the output is not one asset, or not one partition, or is no output of a step.
     """
+    step = step_of(context)
+    if step is None:
+        raise ConfigurationError(
+            "a write has the name of its run or partition, and is done once under it, but this output is stored "
+            "outside of a step: let dagster.materialize make the asset, or write with spark.write or a client's writer"
+        )
     if not context.has_asset_key:
         raise ConfigurationError(f"output {context.name!r} is not an asset, and only assets are written to streams")
     partitions = context.asset_partition_keys if context.has_asset_partitions else None
-    return name_of_write(context.asset_key, partitions, context.step_context.dagster_run)
+    return name_of_write(context.asset_key, partitions, step.dagster_run)
 
 
 def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterRun) -> str:

@@ -13,15 +13,14 @@ _ROOT_TAG: Final = "dagster/root_run_id"
 
 
 def ended_run_of_partition(instance: DagsterInstance, key: str, tags: Mapping[str, str]) -> DagsterRun | None:
-    """The latest run of a partition with these tags, or its re-execution, if it is over; None otherwise."""
-    return _if_over(instance.get_runs(RunsFilter(tags={_PARTITION_TAG: key, **tags}), limit=1))
+    """The run of a partition with these tags, or its re-execution, by which it has ended; None: it has not."""
+    return _end_of(instance.get_runs(RunsFilter(tags={_PARTITION_TAG: key, **tags})))
 
 
 def ended_run(instance: DagsterInstance, run_id: str) -> DagsterRun | None:
-    """The latest re-execution of a run, or the run itself, if it is over; None otherwise."""
+    """The run, or the re-execution of it, by which its work has ended; None: it has not, or there is no such run."""
     run = instance.get_run_by_id(run_id)
-    again = instance.get_runs(RunsFilter(tags={_ROOT_TAG: run_id}), limit=1)
-    return _if_over([*again, *([] if run is None else [run])])
+    return _end_of([*instance.get_runs(RunsFilter(tags={_ROOT_TAG: run_id})), *([] if run is None else [run])])
 
 
 async def record_end_of_run(ledger: CutLedger, record: CutRecord, run: DagsterRun) -> None:
@@ -35,5 +34,12 @@ async def record_end_of_run(ledger: CutLedger, record: CutRecord, run: DagsterRu
         await ledger.fail(record.identity, f"{by}: {run.status.value.lower()}", by=by)
 
 
-def _if_over(runs: Sequence[DagsterRun]) -> DagsterRun | None:
-    return runs[0] if runs and runs[0].status in _OVER else None
+def _end_of(runs: Sequence[DagsterRun]) -> DagsterRun | None:
+    """The run of several that repeat each other, the newest first, by which their work has ended.
+
+    It is one that has succeeded; if none has, and none is at work or waits, it is the newest.
+    """
+    succeeded = [run for run in runs if run.status is DagsterRunStatus.SUCCESS]
+    if succeeded:
+        return succeeded[0]
+    return runs[0] if runs and all(run.status in _OVER for run in runs) else None

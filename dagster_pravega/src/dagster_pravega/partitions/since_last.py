@@ -16,13 +16,14 @@ from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.ledger import CutRecord, Interval
-from dagster_pravega.metadata.spec import plain
-from dagster_pravega.partitions.event_time_windows import consumer_of, on_truncated_of
+from dagster_pravega.metadata.spec import SINCE_KEY, plain
+from dagster_pravega.metadata.steps import need_step
+from dagster_pravega.partitions.consumers import consumer_of
+from dagster_pravega.partitions.event_time_windows import on_truncated_of
 from dagster_pravega.partitions.run_ends import ended_run, record_end_of_run
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.debezium.transactions import watch_of
 
-SINCE_KEY: Final = "pravega/since"
 _RUN: Final = "run "
 
 
@@ -30,14 +31,15 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
     """The record of this run's range, which starts at the end of the last run's; None: the input has no `since`.
 
     Raises:
-        ConfigurationError: the metadata `pravega/since` is neither `last` nor `latest`, or the run has partitions.
+        ConfigurationError: the metadata `pravega/since` is neither `last` nor `latest`, the run has partitions, the
+            value is loaded outside of a run, or an earlier release has begun the chain under another name.
         LedgerError: another run reads its range now.
         PravegaError: a part of the range is gone, or the ledger or the stream cannot be asked.
     """
     given: Any = plain(context.definition_metadata.get(SINCE_KEY))
     if given is None:
         return None
-    step = context.step_context
+    step = need_step(context, f"a range since the last run ({SINCE_KEY!r})")
     if given not in SINCE:
         raise ConfigurationError(f"the metadata {SINCE_KEY!r} is {given!r}, but must be one of {', '.join(SINCE)}")
     if step.has_partitions:
@@ -46,10 +48,12 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
             "StreamCutPartitions"
         )
     run, client = step.dagster_run, pravega.client
-    interval = Interval(consumer_of(context), stream, f"{_RUN}{run.root_run_id or run.run_id}")
+    consumer = consumer_of(context)
+    interval = Interval(consumer.name, stream, f"{_RUN}{run.root_run_id or run.run_id}")
     client.head(stream)  # fails before a ledger is made for a missing stream
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
+    consumer.check_continued(client, interval, chained=True)
     _record_end_of_last(client, ledger, interval, context.instance)
     rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
     watch = watch_of(MoveCondition(min_bytes=0))

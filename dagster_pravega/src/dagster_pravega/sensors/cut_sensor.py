@@ -5,10 +5,12 @@ record, and last moves the cursor. If a tick is killed anywhere, the next tick f
 repeats the rest: Dagster adds a partition once, and starts one run for a run key.
 """
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 
@@ -22,11 +24,15 @@ from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
-from dagster_pravega.metadata.spec import STREAM_KEY
+from dagster_pravega.metadata.spec import STREAM_KEY, plain
 from dagster_pravega.partitions.run_ends import ended_run_of_partition, record_end_of_run
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
+
+_AUTHOR: Final = "dagster sensor "
+# A sensor of another code location that has had no tick for so long is gone.
+_GONE_SECONDS: Final = 300.0
 
 
 def build_stream_cut_sensor(
@@ -57,6 +63,9 @@ def build_stream_cut_sensor(
     last range, in either scheduler. The interval of a range is done when the IO manager has written the asset, when the
     asset calls `StreamRead.done`, or when the sensor sees that its run, or a re-execution of the run, has succeeded.
     The sensor records a failed run as well.
+
+    One sensor claims the ranges of a consumer. Its target may be several assets; a second sensor fails its ticks, and
+    names the first one.
 
     If the cluster does not answer, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
@@ -110,14 +119,16 @@ def build_stream_cut_sensor(
 
     description = f"Runs the next range of {stream} for {consumer!r}: {condition}."
 
-    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
+    # With these tags only: another run of the partition may be of other assets.
+    tags = _tags(partitions_def)
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description, tags)
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
-        by = f"dagster sensor {name}{_deployment(context.instance)}"
-        # With these tags only: another run of the partition may be of other assets.
-        tags = _tags(partitions_def)
+        others = _OtherSensors(context, name, tags)
+        by = others.author(name)
         run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
-        tick = _Tick(partitions_def, rules, watch, by, context.cursor, run)
+        tick = _Tick(partitions_def, rules, watch, by, context.cursor, run, others)
         try:
             result = ask_in_tick(resource, tick.new_intervals)
         except StreamSealedError as error:
@@ -159,6 +170,7 @@ class _Tick:
     by: str
     cursor: str | None
     run: dg.DagsterRun | None
+    others: "_OtherSensors"
 
     async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
         """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
@@ -171,6 +183,8 @@ class _Tick:
             await client.head(stream)  # fails before a ledger is made for a missing stream
             await ledger.create()
             last = None
+        if last is not None:
+            await asyncio.to_thread(self.others.check_alone, last.record)
         cursor = self.cursor
         if last is not None and last.interval not in (cursor, BEGINNING):
             records = await self._after_cursor(ledger)
@@ -194,6 +208,52 @@ class _Tick:
         records = await ledger.records(self.partitions.consumer, self.partitions.stream)
         names = [record.interval for record in records]
         return records[names.index(self.cursor) + 1 :] if self.cursor in names else records
+
+
+class _OtherSensors:
+    """The other sensors of this Dagster: of two that claim ranges for one consumer, each would get a part of them."""
+
+    def __init__(self, context: dg.SensorEvaluationContext, name: str, tags: Mapping[str, str]) -> None:
+        self._context, self._name, self._tags = context, name, tags
+        self._deployment = _deployment(context.instance)
+
+    def author(self, name: str) -> str:
+        """The author of the records of a sensor with this name."""
+        return f"{_AUTHOR}{name}{self._deployment}"
+
+    def check_alone(self, last: CutRecord) -> None:
+        """Refuse to continue the chain of another sensor that is there and on.
+
+        Raises:
+            ConfigurationError: another sensor of this Dagster claims the ranges of this consumer.
+        """
+        author = last.recorded_by
+        if not self._deployment or not (author.startswith(_AUTHOR) and author.endswith(self._deployment)):
+            return
+        other = author.removeprefix(_AUTHOR).removesuffix(self._deployment)
+        if other == self._name or not self._claims(other):
+            return
+        raise ConfigurationError(
+            f"sensor {other!r} claims the ranges of {last.stream} for {last.consumer!r}, and sensor {self._name!r} "
+            f"would take a part of them away from it: give {other!r} the targets of both, or give this sensor and its "
+            f"assets StreamCutPartitions with a consumer of their own. If {other!r} is not there any more, stop it on "
+            "the page of automations, or wait until it has had no tick for some minutes"
+        )
+
+    def _claims(self, other: str) -> bool:
+        repository = self._context.repository_def
+        if repository is not None and repository.has_sensor_def(other):
+            metadata = repository.get_sensor_def(other).metadata
+            return all(plain(metadata.get(key)) == value for key, value in self._tags.items())
+        # It may be of another code location, or gone: Dagster keeps its state in both cases.
+        from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
+
+        for state in self._context.instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
+            data = state.instigator_data
+            if state.name == other and state.is_running and isinstance(data, SensorInstigatorData):
+                ticked = data.last_tick_start_timestamp or data.last_tick_timestamp or 0.0
+                return time.time() - ticked < max(_GONE_SECONDS, 3.0 * (data.min_interval or 0))
+        return False
 
 
 def _deployment(instance: dg.DagsterInstance) -> str:
