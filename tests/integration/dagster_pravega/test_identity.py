@@ -4,7 +4,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from aiopravega import StreamCutRange
+from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from dagster_pravega import (
@@ -85,10 +85,9 @@ def test_a_check_judges_the_partition_of_its_run(make_stream, resources, instanc
         return dg.materialize(
             [up, count] if checks else [up],
             selection=only,
-            partition_key=key,
             resources=resources,
             instance=instance,
-            tags={"rows": " ".join(rows)},
+            tags={"rows": " ".join(rows), "dagster/partition": key},
             raise_on_error=False,
         )
 
@@ -145,8 +144,6 @@ def consumers(client, source):
 
 
 def client_stream(source):
-    from aiopravega import StreamName
-
     return StreamName.parse(source.metadata["pravega/stream"])
 
 
@@ -154,7 +151,7 @@ def test_no_selection_changes_the_name_of_a_consumer(source, resources, instance
     found = []
 
     @dg.multi_asset(
-        specs=[dg.AssetSpec("one", skippable=True), dg.AssetSpec("two", skippable=True)],
+        specs=[dg.AssetSpec("one", deps=["source"]), dg.AssetSpec("two", deps=["source"])],
         ins={"events": dg.AssetIn("source", input_manager_key="io", metadata=LAST)},
         can_subset=True,
     )
@@ -175,12 +172,12 @@ def test_ops_of_graphs_and_jobs_have_names_of_their_own(source, resources, insta
     since_last = dg.In(input_manager_key="io", metadata={**LAST, "pravega/stream": str(stream)})
 
     def graph_asset(name):
-        @dg.op(name="extract", ins={"events": dg.In(input_manager_key="io", metadata=LAST)})
+        @dg.op(name=f"extract_{name}", ins={"events": dg.In(input_manager_key="io", metadata=LAST)})
         def extract(events: pa.Table) -> int:
             found.setdefault(name, []).append(read(events))
             return events.num_rows
 
-        @dg.op(name="load")
+        @dg.op(name=f"load_{name}")
         def load(rows: int) -> int:
             return rows
 
@@ -202,8 +199,8 @@ def test_ops_of_graphs_and_jobs_have_names_of_their_own(source, resources, insta
     assert dg.materialize([source, first, second], resources=resources, instance=instance).success
     assert copies.execute_in_process(instance=instance).success
     assert found == {"first": [["a", "b"]], "second": [["a", "b"]], "copy": [["a", "b"], ["a", "b"]]}
-    names = ["dagster/first op extract", "dagster/second op extract"]
-    names += [f"dagster/job copies op first input {name}" for name in ("events", "again")]
+    names = [f"dagster/{name}/extract_{name}.events" for name in ("first", "second")]
+    names += [f"dagster/job copies/first.{name}" for name in ("events", "again")]
     assert consumers("dagster/", *names) == {name: ["done"] for name in names}
 
 
@@ -234,14 +231,14 @@ def test_a_chain_of_an_earlier_release_is_continued_by_name(source, client, appe
     assert "for 'dagster/', which an earlier release named this input" in refusal
     assert "{'pravega/consumer': 'dagster/'}" in refusal
     assert run(**{"pravega/consumer": "dagster/"}).success
-    assert run(**{"pravega/consumer": "dagster/job copies op copy"}).success
+    assert run(**{"pravega/consumer": "dagster/job copies/copy.events"}).success
     append(stream, ["d"])
     assert run().success
     assert found == [["c"], ["a", "b", "c"], ["d"]]
 
 
 def test_values_load_outside_of_steps_or_say_why_not(make_stream, source, resources, instance):
-    up = writer(make_stream())
+    up = writer(make_stream("up"))
     assert dg.materialize([up], resources=resources, instance=instance, tags={"rows": "x y"}).success
     defs = dg.Definitions([up, source], resources=resources)
     assert read(defs.load_asset_value("up", instance=instance)) == ["x", "y"]
@@ -277,8 +274,9 @@ def test_a_second_sensor_of_a_consumer_is_refused(source, resources, tmp_path):
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
 
         def tick(each):
-            context = dg.build_sensor_context(instance, repository_def=defs.get_repository_def(), resources=resources)
-            return each(context)
+            repository = defs.get_repository_def()
+            with dg.build_sensor_context(instance, repository_def=repository, resources=resources) as context:
+                return each(context)
 
         assert len(tick(sensors[0]).run_requests) == 1
         with pytest.raises(ConfigurationError, match="sensor 'first' claims the ranges of .* sensor 'second' would"):

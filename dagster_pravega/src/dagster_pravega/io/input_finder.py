@@ -9,9 +9,10 @@ from typing import Final
 
 from dagster import DagsterEventType, InputContext
 
-from aiopravega import StreamCutRange
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking import CutLedger
 from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import Claimant, ClaimantState, CutRecord
 from dagster_pravega.io.remote_range import is_handed
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.measures import BYTES_KEY, range_measures, taken_measures, times_of
@@ -25,8 +26,9 @@ from dagster_pravega.metadata.ranges import (
     written_ranges,
 )
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, claim_of
-from dagster_pravega.metadata.spec import CUTS_KEY
-from dagster_pravega.metadata.steps import input_name, need_step, step_of, stream_of_input
+from dagster_pravega.metadata.spec import CUTS_KEY, SINCE_KEY
+from dagster_pravega.metadata.steps import input_name, need_step, part_names, step_of, stream_of_input
+from dagster_pravega.partitions.claimants import claimant_of_step, deployment_of, state_of_claimant
 from dagster_pravega.partitions.event_time_windows import (
     EventTimeWindow,
     read_options,
@@ -37,6 +39,7 @@ from dagster_pravega.partitions.event_time_windows import (
 from dagster_pravega.partitions.input_range import InputPiece, InputRange, TakenInterval, WantedRange, joined
 from dagster_pravega.partitions.keyed_partitions import keyed_partitions
 from dagster_pravega.partitions.since_last import range_since_last
+from dagster_pravega.resources.landing_database import tables_of_input
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.ranges import FixedRange
 from pravega_jobs.spark.options import TIME_OPTION, UNSPLIT
@@ -67,7 +70,7 @@ class _Finder:
         self._stream = pravega.stream_name(stream_of_input(context))
         step = step_of(context)
         self._run = None if step is None else step.dagster_run
-        self._by = f"dagster run {step.run_id}" if step is not None else "dagster, outside of runs"
+        self._by = "" if step is None else f"dagster run {step.run_id}{deployment_of(step.instance)}"
         self._fixed: dict[StreamCutRange, FixedRange] = {}
 
     def find(self, more_options: Mapping[str, str]) -> InputRange:
@@ -112,7 +115,9 @@ class _Finder:
     def _of_keys(self, configured: RangeConfig | None, has_times: bool, claim: int) -> list[CutRecord]:
         """The records of partitions that are not event times, or of the run; empty if the input has neither."""
         context, client = self._context, self._pravega.client
-        taken = None if configured else range_since_last(context, self._stream, self._pravega, self._by)
+        step = step_of(context)
+        find_table = None if step is None else tables_of_input(context.definition_metadata, step)
+        taken = None if configured else range_since_last(context, self._stream, self._pravega, self._by, find_table)
         if taken is not None:
             self._check_no_claim(claim)
             return [taken]
@@ -172,11 +177,17 @@ class _Finder:
             self._context.log.info("%s is taken", record.identity)
             if key is not None:
                 self._describe(record, key)
-        # With the resource, not with its client: the resource may have opened another client by then.
-        return tuple(
-            TakenInterval(record, partial(_finish, self._pravega, record, self._by), key)
-            for record, key in zip(records, keys, strict=True)
-        )
+        if not records:
+            return ()
+        step, ledger = need_step(self._context, "an interval"), partial(_ledger, self._pravega, self._stream)
+        ours = claimant_of_step(step, of_run=SINCE_KEY not in self._context.definition_metadata)
+        for record in records:
+            joined_claim: Claimant | None = ours
+            others = record.claimant is not None and record.claimant != ours and record.is_waiting
+            if others and state_of_claimant(self._context.instance, record) is ClaimantState.RUNNING:
+                joined_claim = record.claimant  # its parts stay: what it has begun to write must not be forgotten
+            ledger().expect(record.identity, part_names(step), claimant=joined_claim)
+        return tuple(TakenInterval(record, ledger, self._by, key) for record, key in zip(records, keys, strict=True))
 
     def _describe(self, record: CutRecord, key: str) -> None:
         step = need_step(self._context, "a partition")
@@ -212,8 +223,9 @@ class _Finder:
         return None
 
 
-def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
-    pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)
+def _ledger(pravega: PravegaResource, stream: StreamName) -> CutLedger:
+    # Of the resource, not of its client now: the resource may have opened another client since.
+    return pravega.client.cut_ledger(stream.scope)
 
 
 def _split_options(context: InputContext) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from dagster import AssetKey, DagsterInvariantViolationError, InputContext, Outp
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import CUTS_KEY, SINCE_KEY, STREAM_KEY, plain, stream_of
+from pravega_jobs.identity.names import consumer_of_assets, consumer_of_op
 
 if TYPE_CHECKING:
     from dagster._core.execution.context.system import StepExecutionContext
@@ -83,9 +84,9 @@ def stream_of_input(context: InputContext) -> str:
 def consumer_name(context: InputContext) -> str:
     """The name of an input in the cut ledger, if its metadata give none: it has the asset, or the job and the op.
 
-    An op that makes assets has the names of all of them, also of those that this run does not select. Another op in a
-    graph of assets, or in a job, has its path in the graph as well. If two inputs of the step read one stream, each has
-    its own name.
+    An op that makes assets has the names of all of them, also of those that this run does not select; if two inputs of
+    the step read one stream, each has its own name. Another op in a graph of assets, and an op in a job, has its path
+    and the name of the input.
 
     Raises:
         ConfigurationError: the step is one of several that an op's dynamic output has made, or is none.
@@ -96,28 +97,41 @@ def consumer_name(context: InputContext) -> str:
             f"step {step.step.key!r} is one of several that a dynamic output has made, and {input_name(context)} has "
             "no range of its own for each: read the stream in the op before, and give its events to these steps"
         )
-    layer, handle = step.job_def.asset_layer, step.node_handle
+    layer, handle, owner = step.job_def.asset_layer, step.node_handle, step.assets_def
     outputs = [layer.get_asset_key_for_node_output(handle, name) for name in step.op_def.output_dict]
-    names = sorted(key.to_user_string() for key in outputs if key is not None)
-    path = ""
-    if not names:
-        owner = step.assets_def
-        path = f" op {'.'.join(handle.path[1:])}" if handle.parent is not None else ""
-        if owner is None:
-            names, path = [f"job {step.job_def.name}"], f" op {'.'.join(handle.path)}"
-        elif owner.node_keys_by_output_name:
-            names = sorted(key.to_user_string() for key in owner.node_keys_by_output_name.values())
-        else:
-            checks = owner.node_check_specs_by_output_name.values()
-            names = sorted(f"{check.asset_key.to_user_string()} check {check.name}" for check in checks)
-    apart = f" input {context.name}" if _reads_twice(context, step) else ""
-    return f"dagster/{', '.join(names)}{path}{apart}"
+    assets = [key.to_user_string() for key in outputs if key is not None]
+    if owner is None:
+        return consumer_of_op(f"job {step.job_def.name}", "/".join(handle.path), context.name)
+    if not assets:
+        checks = owner.node_check_specs_by_output_name.values()
+        assets = [key.to_user_string() for key in owner.node_keys_by_output_name.values()]
+        assets = assets or [f"{check.asset_key.to_user_string()} check {check.name}" for check in checks]
+        if handle.parent is not None:  # the name of the graph itself depends on the other nodes of the job
+            return consumer_of_op(", ".join(sorted(assets)), "/".join(handle.path[1:]), context.name)
+    return consumer_of_assets(assets, context.name if _reads_twice(context, step) else None)
+
+
+def part_name(step: "StepExecutionContext", output: str) -> str:
+    """The part of a claim that an output of a step is."""
+    return f"{step.step.key}.{output}"
+
+
+def part_names(step: "StepExecutionContext") -> list[str]:
+    """The parts of a step's work: its outputs, without checks and without assets that are not selected."""
+    layer, handle = step.job_def.asset_layer, step.node_handle
+    selected = step.get_output_asset_keys()
+    found = []
+    for output in step.step.step_outputs:
+        key = layer.get_asset_key_for_node_output(handle, output.name)
+        if layer.get_asset_check_key_for_node_output(handle, output.name) is None and (key is None or key in selected):
+            found.append(part_name(step, output.name))
+    return found
 
 
 def former_consumer_name(context: InputContext) -> str:
     """The name that earlier releases gave an input: it had the selected assets of the step, which may be none."""
     step = need_step(context, "an interval of the cut ledger")
-    return "dagster/" + ", ".join(sorted(key.to_user_string() for key in step.get_output_asset_keys()))
+    return consumer_of_assets(key.to_user_string() for key in step.get_output_asset_keys())
 
 
 def _reads_twice(context: InputContext, step: "StepExecutionContext") -> bool:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.steps import step_of
+from pravega_jobs.identity.names import write_of_asset
 
 WRITE_ID_KEY: Final = "pravega/write_id"
 GENERATION_KEY: Final = "pravega/generation"
@@ -51,11 +52,9 @@ def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterR
         ConfigurationError: there are several partitions.
     """
     asset = key.to_user_string()
-    if partitions is None:
-        return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
-    if len(partitions) != 1:
+    if partitions is not None and len(partitions) != 1:
         raise ConfigurationError(
             f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
             "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
         )
-    return f"dagster/{asset}/partition {partitions[0]}"
+    return write_of_asset(asset, partitions[0] if partitions else None, run.root_run_id or run.run_id)

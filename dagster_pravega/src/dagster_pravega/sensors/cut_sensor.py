@@ -6,9 +6,10 @@ repeats the rest: Dagster adds a partition once, and starts one run for a run ke
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -19,16 +20,19 @@ from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFou
 from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
+from aiopravega.intervals.chain.take_over import Judge, explain_wait
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY, plain
-from dagster_pravega.partitions.run_ends import ended_run_of_partition, record_end_of_run
+from dagster_pravega.partitions.claimants import deployment_of, judge_of
+from dagster_pravega.resources.landing_database import table_without_database
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
+from pravega_jobs.identity.sinks import asking_sinks
 
 _AUTHOR: Final = "dagster sensor "
 # A sensor of another code location that has had no tick for so long is gone.
@@ -127,8 +131,7 @@ def build_stream_cut_sensor(
         resource: PravegaResource = getattr(context.resources, resource_key)
         others = _OtherSensors(context, name, tags)
         by = others.author(name)
-        run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
-        tick = _Tick(partitions_def, rules, watch, by, context.cursor, run, others)
+        tick = _Tick(partitions_def, rules, watch, by, context.cursor, judge_of(context.instance), others)
         try:
             result = ask_in_tick(resource, tick.new_intervals)
         except StreamSealedError as error:
@@ -169,7 +172,7 @@ class _Tick:
     watch: StreamWatch
     by: str
     cursor: str | None
-    run: dg.DagsterRun | None
+    judge: Judge
     others: "_OtherSensors"
 
     async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
@@ -191,10 +194,13 @@ class _Tick:
             cursor = last.interval
             if any(is_partition(record) for record in records):
                 return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
-        ours = last is not None and (last.interval, last.record.recorded_by) == (self.cursor, self.by)
-        if last is not None and self.run is not None and ours:
-            await record_end_of_run(ledger, last.record, self.run)
-        taken = await take_next(client, ledger, new, self.rules, self.watch, by=self.by)
+        sinks = asking_sinks(client, table_without_database)
+        if last is not None and last.record.is_waiting:
+            wait = await self._wait_for_more(client, ledger, last.record)
+            if wait is not None:
+                return _NewIntervals([], cursor, wait)
+        rules = replace(self.rules, judge=self.judge, ask_sink=sinks)
+        taken = await take_next(client, ledger, new, rules, self.watch, by=self.by)
         if isinstance(taken, NotNow):
             return _NewIntervals([], cursor, taken.reason)
         before = None if last is None else await ledger.find(last.record.identity)
@@ -202,6 +208,18 @@ class _Tick:
         # Other callers may have claimed ranges between `last` and ours.
         alone = last is not None and taken.number == last.record.number + 1
         return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
+
+    async def _wait_for_more(self, client: PravegaClient, ledger: CutLedger, last: CutRecord) -> str | None:
+        """The reason to leave a failed range alone: without more events behind it, each tick would start it again."""
+        state = await self.judge(last)
+        if not state.is_over or self.rules.on_open is not OnOpen.WAIT or any(part.sink for part in last.parts):
+            return None
+        with contextlib.suppress(StreamSealedError):  # there will be no more events
+            if await self.watch.end_if_moved(client, last.range.end, check=False) is not None:
+                return None
+        if last.state is IntervalState.OPEN:
+            last = await ledger.fail(last.identity, f"its run has {state.value}", by=self.by)
+        return f"{explain_wait(last, state)}; new events behind it start its range again, together with them"
 
     async def _after_cursor(self, ledger: CutLedger) -> Sequence[CutRecord]:
         """The intervals after the cursor's interval; all intervals if the ledger does not have the cursor's."""
@@ -215,7 +233,7 @@ class _OtherSensors:
 
     def __init__(self, context: dg.SensorEvaluationContext, name: str, tags: Mapping[str, str]) -> None:
         self._context, self._name, self._tags = context, name, tags
-        self._deployment = _deployment(context.instance)
+        self._deployment = deployment_of(context.instance)
 
     def author(self, name: str) -> str:
         """The author of the records of a sensor with this name."""
@@ -254,15 +272,6 @@ class _OtherSensors:
                 ticked = data.last_tick_start_timestamp or data.last_tick_timestamp or 0.0
                 return time.time() - ticked < max(_GONE_SECONDS, 3.0 * (data.min_interval or 0))
         return False
-
-
-def _deployment(instance: dg.DagsterInstance) -> str:
-    """The id of this instance of Dagster, as text: another instance may have a sensor of the same name."""
-    # Imported here: with it come SQLAlchemy and Alembic, more than half of what an import of this package costs.
-    from dagster._core.storage.runs import SqlRunStorage
-
-    storage = instance.run_storage
-    return f" of {storage.get_run_storage_id()}" if isinstance(storage, SqlRunStorage) else ""
 
 
 def _tags(partitions: StreamCutPartitions) -> dict[str, str]:
