@@ -1,4 +1,4 @@
-"""Assets, ops and sensors whose runs meet: each has to keep to what is its own. Tests say with files what goes wrong."""
+"""Assets, ops and sensors whose runs meet: each has to keep to its own. Tests say with files what goes wrong."""
 
 import os
 import signal
