@@ -25,9 +25,9 @@ from dagster_pravega.metadata.ranges import (
     repeated_runs,
     written_ranges,
 )
-from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, claim_of
-from dagster_pravega.metadata.spec import CUTS_KEY, SINCE_KEY
-from dagster_pravega.metadata.steps import input_name, need_step, part_names, step_of, stream_of_input
+from dagster_pravega.metadata.rebuild_and_claim import claim_of
+from dagster_pravega.metadata.spec import SINCE_KEY
+from dagster_pravega.metadata.steps import input_name, need_step, part_names, step_of, stream_of_input, upstream_key
 from dagster_pravega.partitions.claimants import claimant_of_step, deployment_of, state_of_claimant
 from dagster_pravega.partitions.event_time_windows import (
     EventTimeWindow,
@@ -134,18 +134,14 @@ class _Finder:
         return [(record.range, times_of(record)) for record in in_order]
 
     def _resolved(self, named: WrittenRange) -> FixedRange:
-        """A range as cuts; refused if a write has made it, and it has events of others, too."""
+        """A range as cuts. The range of a write has no events of others, or is refused."""
         fixed = self._fix(named.range.start, named.range.end)
-        if named.size is not None and fixed.size != named.size:
-            raise ConfigurationError(
-                f"{input_name(self._context)}: the range of {self._stream} from {fixed.cuts.start} to {fixed.cuts.end} "
-                f"has {fixed.size:,} bytes, but the upstream asset has written {named.size:,} of them: others wrote to "
-                "the stream meanwhile, such as other partitions of a backfill, and their events cannot be told apart. "
-                "Let one run at a time write to the stream, such as by a concurrency pool of the asset, and write it "
-                f"again by the run's tag {REBUILD_TAG!r}. Or read all of the range: give the input the metadata "
-                f"{CUTS_KEY!r}"
-            )
-        return fixed
+        if named.size is None:
+            return fixed
+        key = upstream_key(self._context)
+        what = f"the write of {'an asset' if key is None else key.to_user_string()}"
+        cuts = self._pravega.client.range_of(fixed.cuts, named.size, what)
+        return fixed if cuts == fixed.cuts else self._fix(cuts.start.to_text(), cuts.end.to_text())
 
     def _piece(self, wanted: WantedRange) -> InputPiece:
         cuts, times = wanted
