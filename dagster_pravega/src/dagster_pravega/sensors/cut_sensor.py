@@ -65,8 +65,8 @@ def build_stream_cut_sensor(
     The conditions are the same as for Airflow's `PravegaStreamCutSensor`, without the conditions for a single run. All
     given conditions must hold, or, with `combine="any"`, one of them. Each range starts at the end of the consumer's
     last range, in either scheduler. The interval of a range is done when the IO manager has written the asset, when the
-    asset calls `StreamRead.done`, or when the sensor sees that its run, or a re-execution of the run, has succeeded.
-    The sensor records a failed run as well.
+    asset calls `StreamRead.done`, or when its step has succeeded, in its run or in a re-execution. While the last range
+    is not done, the reason of a skipped tick says for whom the sensor waits, and what ends the wait.
 
     One sensor claims the ranges of a consumer. Its target may be several assets; a second sensor fails its ticks, and
     names the first one.
@@ -90,8 +90,9 @@ def build_stream_cut_sensor(
         combine: `"all"` or `"any"` of these conditions.
         since: the start of a consumer without ranges: `"last"` is the head, `"latest"` the tail at the first tick.
         on_open: if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at once if it
-            failed, and otherwise after `open_timeout`; `"skip"`: start where it ended.
-        open_timeout: the time until a range that has not failed is taken over.
+            failed; `"skip"`: start where it ended. With `"wait"`, a range whose run has failed for good is started
+            again with the next events.
+        open_timeout: the time until `"take_over"` takes a range of a run that this Dagster does not know.
         on_truncated: if the events after the last range were removed: `"fail"`, or `"skip"` them, which the cut ledger
             records.
         resource_key: of the `PravegaResource`.
