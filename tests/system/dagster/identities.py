@@ -23,7 +23,7 @@ SOURCE = f"{SCOPE}/source"
 LAST = {"pravega/since": "last"}
 PARTITIONS = dg.StaticPartitionsDefinition(["bad", "good"])
 
-source = pravega_stream_spec(SOURCE, key="source")
+source = pravega_stream_spec(SOURCE, key="source").with_io_manager_key("io")
 since_last = dg.AssetIn("source", input_manager_key="io", metadata=LAST)
 
 
@@ -100,19 +100,19 @@ def sides(events: pa.Table) -> Any:
 
 
 @dg.multi_asset(
-    specs=[dg.AssetSpec(name, deps=["source"]) for name in ("one", "two")],
+    outs={name: dg.AssetOut(dagster_type=dg.Nothing, is_required=False) for name in ("one", "two")},
     ins={"events": since_last},
     can_subset=True,
 )
 def numbers(context: dg.AssetExecutionContext, events: pa.Table) -> Any:
     for key in sorted(context.selected_asset_keys):
-        yield dg.MaterializeResult(asset_key=key, metadata={"read": events.num_rows})
+        yield dg.Output(None, key.to_user_string(), metadata={"read": events.num_rows})
 
 
 def of_graph(name: str) -> dg.AssetsDefinition:
     """An asset of two ops, of which the first one reads."""
 
-    @dg.op(name=f"extract_{name}", ins={"events": dg.In(input_manager_key="io", metadata=LAST)})
+    @dg.op(name=f"extract_{name}", ins={"events": dg.In(metadata=LAST)})
     def extract(events: pa.Table) -> int:
         return events.num_rows
 
