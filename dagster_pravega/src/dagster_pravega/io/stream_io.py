@@ -35,7 +35,7 @@ from pravega_jobs.writes import Written, finished_write, write_unless_done
 
 _Step = tuple[str, str]  # the ids of a run and of its step
 # Ranges that the inputs of steps read, until the steps have ended; another IO manager may write the outputs.
-_ranges_read: dict[_Step, dict[str, InputRange]] = {}
+_ranges_read: "dict[_Step, dict[str, tuple[StreamIOManager, InputRange]]]" = {}
 
 
 class StreamIOManager(ConfigurableIOManager):
@@ -57,14 +57,13 @@ class StreamIOManager(ConfigurableIOManager):
         A step may write elsewhere, or nothing, so only its success tells. If the ledger cannot be asked now, the next
         run asks Dagster for the step.
         """
-        ended, instance = _pop_run(None if context.run is None else context.run.run_id), context.instance
-        succeeded = succeeded_steps(instance, list({run_id for run_id, _ in ended})) if ended and instance else set()
+        read, instance = self._pop_inputs(None if context.run is None else context.run.run_id), context.instance
+        succeeded = succeeded_steps(instance, list({run_id for (run_id, _), _ in read})) if read and instance else set()
         was_closed = self.pravega.is_closed
         try:
-            for (_, step_key), inputs in ended.items():
+            for (_, step_key), ranges in read:
                 if step_key in succeeded:
-                    for ranges in inputs.values():
-                        ranges.finish()
+                    ranges.finish()
         except PravegaError as error:
             if context.log is not None:
                 context.log.warning("What the run has read is not recorded as done, the next run does: %s", error)
@@ -104,7 +103,9 @@ class StreamIOManager(ConfigurableIOManager):
         """
         with failing_for_good():
             ranges = find_input(context, self.pravega, self.options)
-            _keep_input(context, ranges)
+            if step_of(context) is not None:
+                # A retry of the step replaces it.
+                _ranges_read.setdefault(_step_of(context), {})[context.name] = self, ranges
             if is_handed(context):
                 return handed_range(context, ranges)
             return self.load_range(context, ranges)
@@ -142,6 +143,17 @@ class StreamIOManager(ConfigurableIOManager):
         if written.cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
 
+    def _pop_inputs(self, run_id: str | None) -> list[tuple[_Step, InputRange]]:
+        """Take what this manager has loaded for the steps of a run that is over in this process."""
+        found = []
+        for step in [step for step in _ranges_read if step[0] == run_id]:
+            inputs = _ranges_read[step]
+            found += [(step, ranges) for manager, ranges in inputs.values() if manager is self]
+            _ranges_read[step] = {name: each for name, each in inputs.items() if each[0] is not self}
+            if not _ranges_read[step]:
+                del _ranges_read[step]
+        return found
+
     def _write(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> Written:
         client = self.pravega.client
         find = partial(
@@ -159,20 +171,9 @@ class StreamIOManager(ConfigurableIOManager):
         return done
 
 
-def _keep_input(context: InputContext, ranges: InputRange) -> None:
-    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
-    if step_of(context) is not None:
-        _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
-
-
 def _inputs(context: OutputContext) -> dict[str, InputRange]:
     """The ranges of a step's inputs, by their names."""
-    return _ranges_read.get(_step_of(context), {})
-
-
-def _pop_run(run_id: str | None) -> dict[_Step, dict[str, InputRange]]:
-    """Take the inputs of the steps of a run that is over in this process."""
-    return {step: _ranges_read.pop(step) for step in [step for step in _ranges_read if step[0] == run_id]}
+    return {name: ranges for name, (_, ranges) in _ranges_read.get(_step_of(context), {}).items()}
 
 
 def _step_of(context: InputContext | OutputContext) -> _Step:

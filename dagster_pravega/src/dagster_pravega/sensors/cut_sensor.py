@@ -20,7 +20,7 @@ from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFou
 from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
-from aiopravega.intervals.chain.take_over import Judge, explain_wait
+from aiopravega.intervals.chain.take_over import AskSink, Judge, explain_wait
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
@@ -195,12 +195,12 @@ class _Tick:
             cursor = last.interval
             if any(is_partition(record) for record in records):
                 return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
-        sinks = asking_sinks(client, table_without_database)
+        ask_sink = asking_sinks(client, table_without_database)
         if last is not None and last.record.is_waiting:
-            wait = await self._wait_for_more(client, ledger, last.record)
+            wait = await self._wait_for_more(client, ledger, last.record, ask_sink)
             if wait is not None:
                 return _NewIntervals([], cursor, wait)
-        rules = replace(self.rules, judge=self.judge, ask_sink=sinks)
+        rules = replace(self.rules, judge=self.judge, ask_sink=ask_sink)
         taken = await take_next(client, ledger, new, rules, self.watch, by=self.by)
         if isinstance(taken, NotNow):
             return _NewIntervals([], cursor, taken.reason)
@@ -210,11 +210,16 @@ class _Tick:
         alone = last is not None and taken.number == last.record.number + 1
         return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
 
-    async def _wait_for_more(self, client: PravegaClient, ledger: CutLedger, last: CutRecord) -> str | None:
+    async def _wait_for_more(
+        self, client: PravegaClient, ledger: CutLedger, last: CutRecord, ask_sink: AskSink
+    ) -> str | None:
         """The reason to leave a failed range alone: without more events behind it, each tick would start it again."""
         state = await self.judge(last)
-        if not state.is_over or self.rules.on_open is not OnOpen.WAIT or any(part.sink for part in last.parts):
+        if not state.is_over or self.rules.on_open is not OnOpen.WAIT:
             return None
+        for part in last.parts:
+            if part.done or (part.sink is not None and await ask_sink(part.sink, last)):
+                return None  # what it has written closes the range, or has to be completed by its own run
         with contextlib.suppress(StreamSealedError):  # there will be no more events
             if await self.watch.end_if_moved(client, last.range.end, check=False) is not None:
                 return None
