@@ -1,5 +1,7 @@
 """Whose ranges inputs and checks take: this run's own, under names that no selection and no neighbour changes."""
 
+from typing import Any
+
 import dagster as dg
 import pyarrow as pa
 import pytest
@@ -107,7 +109,11 @@ def test_a_range_with_events_of_others_is_refused(client, make_stream, append, r
     stream = make_stream()
     append(stream, ["a", "of another"])
     whole = StreamCutRange(client.head(stream), client.tail(stream))
-    known = {"pravega/cuts": whole.to_json(), "pravega/write_id": "dagster/up/run 1", "pravega/bytes": 9}
+    known: dict[str, Any] = {
+        "pravega/cuts": whole.to_json(),
+        "pravega/write_id": "dagster/up/run 1",
+        "pravega/bytes": 9,
+    }
     instance.report_runless_asset_event(dg.AssetMaterialization("up", metadata=known))
 
     @dg.asset(ins={"up": dg.AssetIn(input_manager_key="io")})
@@ -163,13 +169,13 @@ def test_no_selection_changes_the_name_of_a_consumer(source, resources, instance
 
 
 def test_ops_of_graphs_and_jobs_have_names_of_their_own(source, resources, instance, consumers):
-    found = {}
+    found: dict[str, list[list[str]]] = {}
     stream = client_stream(source)
     since_last = dg.In(input_manager_key="io", metadata={**LAST, "pravega/stream": str(stream)})
 
     def graph_asset(name):
         @dg.op(name=f"extract_{name}", ins={"events": dg.In(metadata=LAST)})
-        def extract(events: pa.Table) -> int:
+        def extract(events: pa.Table) -> Any:
             found.setdefault(name, []).append(read(events))
             return events.num_rows
 
