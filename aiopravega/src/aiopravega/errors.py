@@ -281,6 +281,10 @@ class WrongLedgerError(LedgerError):
     """The stream's writes are recorded in a different ledger, or this ledger was emptied since."""
 
 
+class MixedRangeError(LedgerError):
+    """Others wrote to the stream while a write committed: the range between its cuts has their events, too."""
+
+
 class WriteIdReusedError(LedgerError):
     """A write id was used again with different rows; nothing was written this time."""
 

@@ -5,6 +5,7 @@ from aiopravega.wire.command import Command, Reply, Request
 from aiopravega.wire.commands import (
     CREATION_TIME,
     HELLO,
+    LEDGER_MARK,
     REVISION_MARK,
     AppendBlock,
     AppendBlockEnd,
@@ -77,6 +78,7 @@ __all__ = [
     "KEY_ANY_VERSION",
     "KEY_NOT_EXISTS",
     "LARGEST_EVENT",
+    "LEDGER_MARK",
     "MAX_EVENT",
     "MAX_FRAME",
     "NO_VALUE",
