@@ -27,7 +27,7 @@ from aiopravega.names import StreamName
 
 # Writes that are inspected together; each asks for the states of all its transactions.
 _AT_ONCE = 4
-_FINE = frozenset({Standing.DONE, Standing.GONE})
+_FINE = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
