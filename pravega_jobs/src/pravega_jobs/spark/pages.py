@@ -6,6 +6,8 @@ Nothing is turned on here: see `spark_session`.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pravega_jobs.spark.session import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -27,7 +29,7 @@ def pages_of(spark: "SparkSession") -> SparkPages:
     A history server has pages if the session logs its events (`spark.eventLog.enabled`). Its address is in
     `spark.yarn.historyServer.address`: Spark has no other setting of the address, on YARN or without.
     """
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(spark):
         return SparkPages()
     context = spark.sparkContext
     conf = context.getConf()

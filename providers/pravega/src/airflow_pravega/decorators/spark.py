@@ -22,7 +22,7 @@ from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
 
@@ -83,7 +83,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         name = self._range_name()
         given = arguments.arguments[name]
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             once = self._write(hook, context)
 
         def call(client: PravegaClient, frame: "DataFrame") -> Any:

@@ -81,8 +81,10 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         unit = TimeUnit.parse(self.unit)
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
-        self.link_to_consumer(context, stream, {"consumer": consumer} if self.record else {})
-        claim = self._claim(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
+        recorded = self.does_record(context, self.record)
+        self.link_to_consumer(context, stream, {"consumer": consumer} if recorded else {})
+        by = write_name(context) if recorded else None
+        claim = self._claim(config, stream, times, unit, consumer, on_truncated, by=by)
         try:
             return PokeReturnValue(True, LoopThread.shared().run(claim))
         except NotYetError as error:
@@ -100,10 +102,10 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         consumer: str,
         on_truncated: OnTruncated,
         *,
-        by: str,
+        by: str | None,
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
-            if not self.record:
+            if by is None:  # it is not recorded
                 range_ = await client.range_for(stream, times, ahead=self.ahead, clip=self.clip, unit=unit)
                 since, until = (time.isoformat() for time in times)
                 return {**range_.to_json(), "since": since, "until": until}

@@ -9,12 +9,13 @@ from typing import Any, Final
 from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import InvalidStreamCutError, TableConflictError
+from aiopravega.errors import InvalidStreamCutError, TableConflictError, TableNotFoundError
 from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
-from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.chain.next_start import OnOpen, next_start
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
+from aiopravega.positions import NamedCut
 from aiopravega.read.calls import find_cut
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of
 from airflow_pravega.tasks.identity import chain_name, interval_name, write_name
@@ -36,6 +37,11 @@ class RangeArguments:
     on_truncated: OnTruncated
     deadline: datetime
     record: bool
+
+    @property
+    def is_chained(self) -> bool:
+        """True if the range starts where the one before it ended, and the next one where it ends."""
+        return self.record and self.since in CHAINED
 
 
 class RunRange:
@@ -66,13 +72,13 @@ class RunRange:
         """Return the recorded range of this run, or record a new one; None if the stream has not moved far enough."""
         async with PravegaClient(self._config) as client:
             if not self._arguments.record:
-                self.start = await self._named(client)
+                self.start = await (self._following if self._arguments.since in CHAINED else self._named)(client)
                 unrecorded = await self._moved(client)
                 return None if unrecorded is None else unrecorded.to_json()
             await client.head(self.stream)  # no ledger is made for a missing stream
             ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
-            if self._arguments.since not in CHAINED:
+            if not self._arguments.is_chained:
                 record = await self._from_named(client, ledger)
                 return None if record is None else to_xcom(record)
             rules = ChainRules(
@@ -114,6 +120,15 @@ class RunRange:
             return self._checked
         end = await self._watch.end_if_moved(client, self.start, check=True)
         return None if end is None else StreamCutRange(self.start, end)
+
+    async def _following(self, client: PravegaClient) -> StreamCut:
+        """The start of a next range that is not recorded: it waits for no open range before it."""
+        first = await (client.head if SINCE[str(self._arguments.since)] is NamedCut.HEAD else client.tail)(self.stream)
+        ledger = client.cut_ledger(self.stream.scope)
+        try:
+            return (await next_start(client, ledger, self.interval, first, self._arguments.on_truncated)).cut
+        except TableNotFoundError:
+            return first
 
     async def _named(self, client: PravegaClient) -> StreamCut:
         cut = await find_cut(client, self.stream, position_of(self._arguments.since, self.stream))

@@ -192,8 +192,9 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         config = PravegaHook(self.pravega_conn_id).get_config()
         if self._watch is None or self._watch.condition != condition:
             self._watch = watch_of(condition)
-        run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
-        recorded = {"consumer": run_range.interval.consumer} if self.record else {}
+        arguments = self._range_arguments(context)
+        run_range = RunRange(config, arguments, context, self._watch, self.fired)
+        recorded = {"consumer": run_range.interval.consumer} if arguments.record else {}
         self.link_to_consumer(context, run_range.stream, recorded)
         claimed = LoopThread.shared().run(run_range.claim())
         if claimed is not None:
@@ -208,7 +209,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
             self.log.info(not_yet)
         if self.deferrable:
-            self._wait(context, run_range, condition, gives_up_at)
+            self._wait(context, run_range, condition, gives_up_at, is_chained=arguments.is_chained)
         return PokeReturnValue(False)
 
     def _after_giving_up(self, context: Context) -> PokeReturnValue:
@@ -230,13 +231,16 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         return self._check(context, condition.bounds(), None)
 
     def _wait(
-        self, context: Context, run_range: RunRange, condition: MoveCondition, gives_up_at: datetime | None
+        self,
+        context: Context,
+        run_range: RunRange,
+        condition: MoveCondition,
+        gives_up_at: datetime | None,
+        *,
+        is_chained: bool,
     ) -> None:
-        common: dict[str, Any] = {
-            "condition": condition.to_json(),
-            "give_up_at": None if gives_up_at is None else gives_up_at.isoformat(),
-        }
-        if self.since not in CHAINED:
+        common: dict[str, Any] = {"condition": condition.to_json(), "give_up_at": gives_up_at}
+        if not is_chained:
             self.wait_with(PravegaStreamCutTrigger, run_range.stream, since=run_range.start.to_text(), **common)
             return
         self.wait_with(
@@ -269,5 +273,5 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             on_open=choice_of(OnOpen, "on_open", self.on_open),
             on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
             deadline=self.waits_since(context) + self.open_timeout,
-            record=self.record,
+            record=self.does_record(context, self.record),
         )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.providers.common.compat.sdk import AirflowSensorTimeout, conf
+from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowTaskTimeout, conf
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from aiopravega import StreamCutRange, StreamName
@@ -14,7 +14,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good, from_event
-from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.identity import records_nothing
+from airflow_pravega.tasks.intervals import TO_RECORD, shown
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
@@ -23,7 +24,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
     """Checks a stream, and waits on the triggerer if it is deferrable.
 
     It also waits while the cluster is away: for its `timeout`, from the first start of this try on, however often it
-    defers. An error that waiting cannot heal fails the task at once.
+    defers. Its `execution_timeout` counts in the same way. An error that waiting cannot heal fails the task at once.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
@@ -55,6 +56,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self._waits_since: datetime | None = None
         self._outage: Outage | None = None
 
+    def does_record(self, context: Context, asked: bool) -> bool:
+        """True if ranges are recorded: `asked` says so, and the run is not a test that Airflow deletes."""
+        if asked and records_nothing(context):
+            self.log.warning("The range is not recorded: a test of a task records nothing. %s", TO_RECORD)
+            return False
+        return asked
+
     @abstractmethod
     def check(self, context: Context) -> PokeReturnValue:
         """Check once; a deferrable sensor without a result defers with `wait_with`.
@@ -69,10 +77,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
         Raises:
             AirflowFailException: an argument or the stream cannot work.
             AirflowSensorTimeout: the sensor's timeout is over.
+            AirflowTaskTimeout: the task's `execution_timeout` is over.
             PravegaError: an error that a new try can help, such as a lost race.
         """
         self._outage = self._outage or Outage(self.stream, self.log)
-        self.waits_since(context)
+        ends_at = self._ends_at(self.waits_since(context))
+        if ends_at is not None and datetime.now(UTC) >= ends_at:
+            raise AirflowTaskTimeout(f"{self.stream} was waited for longer than the execution_timeout")
         try:
             with failing_for_good(), self._outage.checking():
                 result = self.check(context)
@@ -102,13 +113,25 @@ class PravegaWaitingSensor(BaseSensorOperator):
             self._waits_since = first or datetime.now(UTC)
         return self._waits_since
 
-    def wait_with(self, kind: type[PravegaWaitingTrigger], stream: StreamName, **own: Any) -> None:
+    def _ends_at(self, since: datetime) -> datetime | None:
+        """The end of a deferrable task's `execution_timeout`, which Airflow itself counts for each worker anew."""
+        return since + self.execution_timeout if self.deferrable and self.execution_timeout is not None else None
+
+    def wait_with(
+        self,
+        kind: type[PravegaWaitingTrigger],
+        stream: StreamName,
+        *,
+        give_up_at: datetime | None = None,
+        **own: Any,
+    ) -> None:
         """Defer to a trigger, for the rest of the sensor's timeout.
 
         Args:
             kind: class of the trigger.
             stream: the stream that it waits for.
-            own: the arguments of this class, and `give_up_at`.
+            own: the arguments of this class.
+            give_up_at: the time at which the trigger fires in any case.
 
         Raises:
             AirflowSensorTimeout: the timeout is over.
@@ -120,8 +143,10 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "
                 f"{self.timeout:g} s"
             )
+        ends = [each for each in (give_up_at, self._ends_at(since)) if each is not None]
         trigger = kind(
             stream=str(stream),
+            give_up_at=min(ends).isoformat() if ends else None,
             poll_interval=self.poll_interval,
             pravega_conn_id=self.pravega_conn_id,
             carried={"waits_since": since.isoformat(), "fired": self.fired},

@@ -14,8 +14,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
-from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.failures import RecordsFailures, failing_for_good
 from airflow_pravega.tasks.intervals import finish
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.retries import unsplit_if_need_be
@@ -40,7 +39,7 @@ class Processed(Generic[R]):
     result: R
 
 
-class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOperator):
+class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, RecordsFailures, PravegaSparkOperator):
     """A Spark operator that reads one range."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToConsumer.operator_extra_links, PravegaSparkLink())
@@ -69,7 +68,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
             PravegaError: the cluster cannot be reached.
         """
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
             self.link_to_consumer(context, stream, given)
@@ -88,7 +87,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
                         return work(client, frame)
 
                     result = unsplit_if_need_be(read, self.log.warning)
-                finish(client, stream, given, fixed.cuts, write_name(context))
+                finish(client, stream, given, fixed.cuts, context)
         return Processed(stream, fixed.cuts, fixed.size, round(time.monotonic() - began, 3), result)
 
     def _describe_input(self, **more: Any) -> None:

@@ -16,8 +16,20 @@ from aiopravega.errors import ConfigurationError
 _DEPLOYMENT: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _AIRFLOW: Final = "airflow"
 _PARTITION: Final = "partition "
+# `airflow tasks test` makes a run with such an id, and deletes it afterwards.
+_TEMPORARY: Final = "__airflow_temporary_run_"
 # Texts that a template gives for a parameter without a value.
 _NO_NAMES: Final = ("", "None")
+
+
+def records_nothing(context: Context) -> bool:
+    """True for a task of a run that is deleted after it, as `airflow tasks test` makes one.
+
+    A run of `dag.test()` stays in Airflow's database, and is a run as others are. `[pravega] record_tests` has tests
+    recorded, too.
+    """
+    is_temporary = str(context["ti"].run_id).startswith(_TEMPORARY)
+    return is_temporary and not conf.getboolean("pravega", "record_tests", fallback=False)
 
 
 def consumer_name(context: Context) -> str:

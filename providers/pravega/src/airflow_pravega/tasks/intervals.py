@@ -1,12 +1,23 @@
 """Intervals of the cut ledger as plain JSON between tasks: from the task that takes one to the one that finishes it."""
 
+import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Final
+
+from airflow.providers.common.compat.sdk import conf
+from airflow.sdk import Context
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval
+from airflow_pravega.tasks.identity import records_nothing, write_name
+
+logger = logging.getLogger(__name__)
+
+# To be added to the line that says that a test records nothing.
+TO_RECORD: Final = "To have tests recorded, set AIRFLOW__PRAVEGA__RECORD_TESTS=True"
+_MOST_MAPPED: Final = 1024  # Airflow's default
 
 
 def to_xcom(record: CutRecord) -> dict[str, str]:
@@ -39,12 +50,37 @@ def shown(cuts: StreamCutRange | None) -> str:
     return "between cuts that are not known" if cuts is None else f"from {cuts.start} to {cuts.end}"
 
 
-def finish(client: PravegaClient, stream: StreamName, cuts: Any, processed: StreamCutRange, by: str) -> None:
+def finish(
+    client: PravegaClient, stream: StreamName, cuts: Mapping[str, str], processed: StreamCutRange, context: Context
+) -> None:
     """Record that the interval which a range names has been processed; do nothing if the range names none.
 
     Raises:
         LedgerError: the interval has another range by now.
     """
-    if "consumer" in cuts and "interval" in cuts:
-        interval = Interval(cuts["consumer"], stream, cuts["interval"])
-        client.cut_ledger(stream.scope).finish(interval, processed, by=by)
+    if "consumer" not in cuts or "interval" not in cuts:
+        return
+    interval = Interval(cuts["consumer"], stream, cuts["interval"])
+    if records_nothing(context):
+        logger.warning("%s stays as it is: a test of a task records nothing. %s", interval, TO_RECORD)
+        return
+    client.cut_ledger(stream.scope).finish(interval, processed, by=write_name(context))
+
+
+def check_mappable(context: Context, parts: int, ways: str) -> None:
+    """Check that tasks can be mapped over a list that a task is to return, before anything is recorded.
+
+    Args:
+        context: the task's context.
+        parts: the length of the list.
+        ways: how to make it shorter.
+
+    Raises:
+        ConfigurationError: a task is mapped over the list, and Airflow would refuse its length.
+    """
+    most = conf.getint("core", "max_map_length", fallback=_MOST_MAPPED)
+    if parts > most and next(iter(context["ti"].task.iter_mapped_dependants()), None) is not None:
+        raise ConfigurationError(
+            f"{parts} intervals are to be processed by mapped tasks, but Airflow maps over {most} at most, so nothing "
+            f"is recorded: {ways}, or raise AIRFLOW__CORE__MAX_MAP_LENGTH for the API server and the workers"
+        )
