@@ -1,0 +1,126 @@
+"""Claimants of intervals: Airflow is asked whether the run that has an interval can still process it.
+
+Workers and triggers ask through the Task SDK, which knows the runs of this Airflow only. So a claim also has the place
+of its Airflow: without that, a run of another one would look like a run that was deleted.
+"""
+
+import logging
+import time
+from collections.abc import Collection
+from typing import Any, Final
+from uuid import uuid4
+
+from airflow.providers.common.compat.sdk import conf
+from airflow.sdk import Context, Variable
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from asgiref.sync import sync_to_async
+
+from aiopravega.intervals.chain.take_over import explain_wait
+from aiopravega.ledger import Claimant, ClaimantState, CutRecord
+from airflow_pravega.tasks.identity import TEMPORARY_RUN
+from pravega_jobs.identity.names import AIRFLOW
+
+logger = logging.getLogger(__name__)
+
+_PLACE: Final = "pravega_provider_place"
+_ABOUT_PLACE: Final = "Made by the Pravega provider. It tells this Airflow from others that read the same streams."
+_ASK_SECONDS: Final = 60.0
+_EXPLAIN_SECONDS: Final = 3600.0
+_FAILED: Final = ("failed", "upstream_failed")
+_WELL: Final = ("success", "skipped")
+
+
+def this_place() -> str:
+    """The place of this Airflow: the name of the deployment, or a variable that the first task makes."""
+    deployment = conf.get("pravega", "deployment", fallback="") or ""
+    if deployment:
+        return str(deployment)
+    place = Variable.get(_PLACE, default=None)
+    if place is None:
+        Variable.set(_PLACE, uuid4().hex, description=_ABOUT_PLACE)
+        place = Variable.get(_PLACE, default=None)
+    return str(place or "")
+
+
+class Judge:
+    """Asks Airflow for the states of claimants, for one wait: once a minute at most.
+
+    Args:
+        task: the task that asks; None: a trigger asks, which does not know the DAG.
+    """
+
+    def __init__(self, task: Any = None) -> None:
+        self._task = task
+        self._asked: tuple[CutRecord, ClaimantState] | None = None
+        self._asked_at = 0.0
+
+    async def __call__(self, record: CutRecord) -> ClaimantState:
+        """The state of the claimant of a record."""
+        claimant = record.claimant
+        if claimant is None or claimant.host != AIRFLOW:
+            return ClaimantState.UNKNOWN
+        if self._asked is not None and self._asked[0] == record and time.monotonic() < self._asked_at + _ASK_SECONDS:
+            return self._asked[1]
+        try:
+            state = await sync_to_async(_state_of)(claimant, self._tasks_after(claimant))
+        except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the wait goes on
+            logger.warning("Airflow cannot be asked for the state of %s: %s", claimant, error)
+            state = ClaimantState.UNKNOWN
+        self._asked, self._asked_at = (record, state), time.monotonic()
+        return state
+
+    def _tasks_after(self, claimant: Claimant) -> Collection[str]:
+        """The tasks that can depend on the range of a claimant, if it is the same task of another run."""
+        task = self._task
+        if task is None or (task.dag_id, task.task_id) != (claimant.job, claimant.task):
+            return ()
+        return frozenset(task.get_flat_relative_ids(upstream=False))
+
+
+def _state_of(claimant: Claimant, after: Collection[str]) -> ClaimantState:
+    if claimant.run.startswith(TEMPORARY_RUN):
+        return ClaimantState.GONE
+    if claimant.place != this_place():
+        return ClaimantState.UNKNOWN
+    if not RuntimeTaskInstance.get_dr_count(dag_id=claimant.job, run_ids=[claimant.run]):
+        return ClaimantState.GONE
+    state = RuntimeTaskInstance.get_dagrun_state(dag_id=claimant.job, run_id=claimant.run)
+    if state not in ("success", "failed"):
+        return ClaimantState.RUNNING
+    states = _states_after(claimant, after)
+    if state == "success":  # also of a run whose read has failed, if its last task runs in any case
+        return ClaimantState.FAILED if any(each in _FAILED for each in states) else ClaimantState.DONE
+    # What failed may have nothing to do with the range.
+    is_processed = "success" in states and all(each in _WELL for each in states)
+    return ClaimantState.DONE if is_processed else ClaimantState.FAILED
+
+
+def _states_after(claimant: Claimant, after: Collection[str]) -> list[str]:
+    """The states of the tasks after a claimant; a mapped one is named by the task and its index."""
+    if not after:
+        return []
+    found = RuntimeTaskInstance.get_task_states(dag_id=claimant.job, run_ids=[claimant.run])
+    names = found.get(claimant.run, {}).items()
+    return [str(state) for name, state in names if name in after or name.rpartition("_")[0] in after]
+
+
+class WaitLog:
+    """Explains a wait for another claimant at WARNING: once at its beginning, and each hour.
+
+    Args:
+        log: the log of the task or of the trigger.
+        said: the text and the time of the last explanation, by another process; see `said`.
+    """
+
+    def __init__(self, log: Any, said: dict[str, Any] | None = None) -> None:
+        self._log = log
+        self.said = said or {}
+
+    def explain(self, record: CutRecord, state: ClaimantState) -> bool:
+        """Explain the wait if it is time; returns True if it was."""
+        name, now = f"{record.identity}, {state.value}", time.time()
+        if self.said.get("about") == name and now < self.said["at"] + _EXPLAIN_SECONDS:
+            return False
+        self._log.warning("%s", explain_wait(record, state))
+        self.said = {"about": name, "at": now}
+        return True
