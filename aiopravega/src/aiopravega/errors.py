@@ -269,6 +269,10 @@ class LedgerError(PravegaError):
     """The root of the ledgers' errors."""
 
 
+class HalfDoneError(LedgerError):
+    """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can go on."""
+
+
 class PartialCommitError(LedgerError):
     """Some transactions of a decided job are committed and others are lost forever; a person must decide."""
 
