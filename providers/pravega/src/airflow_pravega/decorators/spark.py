@@ -96,9 +96,14 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
             self.lineage = replace(self.lineage, outputs=(written_once(once.config, result, once.columns),))
             return result
 
-        done = self.process_range(context, given, call)
+        done = self.process_range(context, given, call, sink=None if once is None else once.sink)
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
         return self._handle_output(done.result)
+
+    @property
+    def given_ranges(self) -> Sequence[Any]:
+        """See `ProcessesInterval`: the first argument of the function."""
+        return [*list(self.op_args)[:1], self.op_kwargs.get(self._range_name())]
 
     def _range_name(self) -> str:
         """The name of the function's first parameter, which gets the range."""

@@ -13,6 +13,7 @@ from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known, is_known
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.sinks import table_sink
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
@@ -136,6 +137,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             work,
             columns=change_columns(self.columns, rules),
             more_options=change_options(self.columns, self.options, rules),
+            sink=table_sink("merge", self.table, None, given),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

@@ -18,7 +18,7 @@ from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, choice_of, whole_number
-from airflow_pravega.tasks.failures import RecordsFailures
+from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import finish, range_of, shown
 from pravega_jobs.events.lists import NewEvent, read_event_list, write_event_list
@@ -112,7 +112,7 @@ class PravegaWriteEventsOperator(ReportsLineage, PravegaStreamOperator):
         return result
 
 
-class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, RecordsFailures, PravegaStreamOperator):
+class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, PravegaStreamOperator):
     """Returns all events of a small range: `{"events": list, "bytes": number, "start": text, "end": text}`.
 
     Events of one routing key come in the order of their writing. A range with more than `max_events` or `max_bytes`

@@ -14,6 +14,7 @@ from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.sinks import table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.writes import parse_generation
@@ -95,12 +96,13 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             landing_of(given, generation=generation)
             dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
             target = shown_table(self.table, dsn, _BESIDE)
+            sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client
             return self._land(self.transformed(frame), target, given, generation)
 
-        done = self.process_range(context, given, work)
+        done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d",

@@ -26,9 +26,9 @@ from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range import times_options
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
-from airflow_pravega.tasks.failures import RecordsFailures, failing_for_good
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
 from airflow_pravega.tasks.identity import write_name
-from airflow_pravega.tasks.intervals import finish, shown
+from airflow_pravega.tasks.intervals import declare, finish, shown
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.remote.orders import (
     InputOrder,
@@ -52,7 +52,7 @@ except ImportError as error:
 _EVENTS: Final = "events"
 
 
-class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, RecordsFailures, SparkSubmitOperator):
+class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, SparkSubmitOperator):
     """Submits a program to Spark that reads exactly one range of a stream and, if wanted, writes to another one once.
 
     The program opens its work by `open_pravega_work` of `pyspark_pravega.remote.airflow`, reads the range as a
@@ -163,6 +163,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, RecordsFailur
             with hook.get_client() as client:
                 cuts = StreamCutRange.from_json(given)
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                declare(client, stream, given, None if once is None else once.sink, context)
                 source = range_read(config, stream, fixed.cuts, given, bytes=fixed.size)
                 self.lineage = Lineage((source,))
                 piece = RangeOrder(fixed.cuts, fixed.size, _times(given))

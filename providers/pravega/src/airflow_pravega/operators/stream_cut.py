@@ -11,6 +11,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.positions import Position
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.intervals import check_mappable, finish, range_of, shown
 from pravega_jobs.ranges import fix_range
 
@@ -114,7 +115,7 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
         return sizes.get("parts"), sizes.get("max_bytes")
 
 
-class PravegaFinishRangeOperator(PravegaStreamOperator):
+class PravegaFinishRangeOperator(ProcessesInterval, PravegaStreamOperator):
     """Records that the interval of a range is done, once all tasks before this one have ended well.
 
     It ends the tasks that are mapped over the parts of a split range, and a range that your own task processes:

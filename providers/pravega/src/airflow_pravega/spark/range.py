@@ -10,12 +10,13 @@ from airflow.sdk import BaseOperatorLink, Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Sink
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.tasks.failures import RecordsFailures, failing_for_good
-from airflow_pravega.tasks.intervals import finish
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
+from airflow_pravega.tasks.intervals import declare, finish
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.retries import unsplit_if_need_be
 from pravega_jobs.spark.frames import load_range
@@ -39,7 +40,7 @@ class Processed(Generic[R]):
     result: R
 
 
-class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, RecordsFailures, PravegaSparkOperator):
+class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, PravegaSparkOperator):
     """A Spark operator that reads one range."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToConsumer.operator_extra_links, PravegaSparkLink())
@@ -52,6 +53,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, RecordsFailure
         *,
         columns: str | None = None,
         more_options: Mapping[str, str] | None = None,
+        sink: Sink | None = None,
     ) -> Processed[R]:
         """Have a function process a range, and record that the interval which the range names is done, or has failed.
 
@@ -62,6 +64,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, RecordsFailure
                 out to be split at a wrong offset.
             columns: columns of the decoded events, as SQL writes them.
             more_options: further options of the data source; they win over the options of the task.
+            sink: the target of the function's write, which a take-over of the range can ask.
 
         Raises:
             AirflowFailException: the stream, the range or an option cannot work.
@@ -75,6 +78,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, RecordsFailure
             cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
             with hook.get_client() as client:
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                declare(client, stream, given, sink, context)
                 self.lineage = Lineage((range_read(config, stream, fixed.cuts, given, bytes=fixed.size),))
                 began = time.monotonic()
                 with self.session(hook, context) as spark:

@@ -6,18 +6,20 @@ of its Airflow: without that, a run of another one would look like a run that wa
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 from uuid import uuid4
 
 from airflow.providers.common.compat.sdk import conf
-from airflow.sdk import Context, Variable
+from airflow.sdk import Context, Variable, XComArg
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from asgiref.sync import sync_to_async
 
 from aiopravega.intervals.chain.take_over import explain_wait
 from aiopravega.ledger import Claimant, ClaimantState, CutRecord
-from airflow_pravega.tasks.identity import TEMPORARY_RUN
+from airflow_pravega.tasks.failures import ProcessesInterval
+from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
 from pravega_jobs.identity.names import AIRFLOW
 
 logger = logging.getLogger(__name__)
@@ -26,20 +28,67 @@ _PLACE: Final = "pravega_provider_place"
 _ABOUT_PLACE: Final = "Made by the Pravega provider. It tells this Airflow from others that read the same streams."
 _ASK_SECONDS: Final = 60.0
 _EXPLAIN_SECONDS: Final = 3600.0
+_RETURNED: Final = "return_value"
 _FAILED: Final = ("failed", "upstream_failed")
 _WELL: Final = ("success", "skipped")
 
 
 def this_place() -> str:
-    """The place of this Airflow: the name of the deployment, or a variable that the first task makes."""
+    """The place of this Airflow: the name of the deployment, or a variable of Airflow's that the first task makes.
+
+    It is empty if Airflow lets no variable be made: then nobody can ask for the state of a claimant.
+    """
     deployment = conf.get("pravega", "deployment", fallback="") or ""
-    if deployment:
-        return str(deployment)
+    return str(deployment) if deployment else _place_variable()
+
+
+@cache
+def _place_variable() -> str:
     place = Variable.get(_PLACE, default=None)
     if place is None:
         Variable.set(_PLACE, uuid4().hex, description=_ABOUT_PLACE)
-        place = Variable.get(_PLACE, default=None)
-    return str(place or "")
+        place = Variable.get(_PLACE)  # of two tasks that make it, one has made the last
+    return str(place)
+
+
+def claimant_of(context: Context) -> Claimant:
+    """The running task as the claimant of an interval."""
+    ti = context["ti"]
+    try:
+        place = this_place()
+    except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the range can be claimed
+        logger.warning("This Airflow has no variable %s, by which others could know it: %s", _PLACE, error)
+        place = ""
+    return Claimant(host=AIRFLOW, place=place, job=ti.dag_id, run=ti.run_id, task=ti.task_id, index=map_index(context))
+
+
+def is_of_another_airflow(claimant: Claimant | None, own: Claimant) -> bool:
+    """True if an interval was claimed by a run that this Airflow does not know."""
+    return claimant is not None and claimant.host == own.host and claimant.place != own.place
+
+
+def finishing_tasks(task: Any) -> list[str]:
+    """The tasks of the DAG that take the range of a task and finish its interval: it is done when all of them are."""
+    return sorted(other.task_id for other in task.dag.tasks if other.task_id != task.task_id and _takes(other, task))
+
+
+def _takes(task: Any, source: Any) -> bool:
+    kind = getattr(task, "operator_class", type(task))  # of a mapped task
+    if not (isinstance(kind, type) and issubclass(kind, ProcessesInterval)):
+        return False
+    references = (each for given in _given_ranges(task) for each in XComArg.iter_xcom_references(given))
+    return any((operator.task_id, key) == (source.task_id, _RETURNED) for operator, key in references)
+
+
+def _given_ranges(task: Any) -> Iterator[Any]:
+    """The values of a task's argument for the range, as the DAG has them."""
+    if not hasattr(task, "expand_input"):
+        yield from task.given_ranges
+        return
+    values = task.expand_input.value
+    for each in values if isinstance(values, Sequence) else [values]:
+        if isinstance(each, Mapping):
+            yield each.get("stream_cuts")
 
 
 class Judge:
@@ -80,7 +129,7 @@ class Judge:
 def _state_of(claimant: Claimant, after: Collection[str]) -> ClaimantState:
     if claimant.run.startswith(TEMPORARY_RUN):
         return ClaimantState.GONE
-    if claimant.place != this_place():
+    if not claimant.place or claimant.place != this_place():
         return ClaimantState.UNKNOWN
     if not RuntimeTaskInstance.get_dr_count(dag_id=claimant.job, run_ids=[claimant.run]):
         return ClaimantState.GONE

@@ -1,6 +1,6 @@
 """Failures of tasks: some end a task at once, others are left to Airflow's retries; triggers send them as events."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -38,10 +38,16 @@ def _final(_: PravegaError, text: str) -> AirflowFailException:
     return AirflowFailException(text)
 
 
-class RecordsFailures(BaseOperator):
-    """An operator that processes the interval of a range: the ledger gets to know that it has failed for good."""
+class ProcessesInterval(BaseOperator):
+    """An operator that processes and finishes the interval of a range, or records that it has failed for good."""
 
     stream: str
+
+    @property
+    def given_ranges(self) -> Sequence[Any]:
+        """The values of the argument for the range, as the DAG has them: one at most."""
+        return [getattr(self, "stream_cuts", None)]
+
     # Set while the operator works on an interval in the last try.
     _when_killed: Callable[[], None] | None = None
 

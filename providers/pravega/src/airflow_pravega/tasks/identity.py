@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import Claimant, CutRecord
+from aiopravega.ledger import CutRecord
 from pravega_jobs.identity.names import (
     AIRFLOW,
     consumer_of_task,
@@ -48,14 +48,6 @@ def map_index(context: Context) -> int | None:
     """The index of a mapped task; None for others."""
     index = context["ti"].map_index
     return index if index is not None and index >= 0 else None
-
-
-def claimant_of(context: Context, place: str) -> Claimant:
-    """The task as the claimant of an interval; `place` tells this Airflow from others."""
-    ti = context["ti"]
-    return Claimant(
-        host=AIRFLOW, place=place, job=ti.dag_id, run=ti.run_id, task=ti.task_id, index=map_index(context)
-    )
 
 
 def task_name(context: Context) -> str:

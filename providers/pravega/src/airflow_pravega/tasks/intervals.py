@@ -10,8 +10,8 @@ from airflow.sdk import Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CutRecord, Interval
-from airflow_pravega.tasks.identity import records_nothing, write_name
+from aiopravega.ledger import CutRecord, Interval, Sink
+from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,33 @@ def finish(
     if records_nothing(context):
         logger.warning("%s stays as it is: a test of a task records nothing. %s", interval, TO_RECORD)
         return
-    client.cut_ledger(stream.scope).finish(interval, processed, by=write_name(context))
+    if _is_read_by_several(context):
+        logger.warning(
+            "%s stays open, since several mapped tasks read it: have a PravegaFinishRangeOperator finish it", interval
+        )
+        return
+    by, part = write_name(context), context["ti"].task_id
+    client.cut_ledger(stream.scope).finish(interval, processed, by=by, part=part)
+
+
+def _is_read_by_several(context: Context) -> bool:
+    """True for a mapped task of which each instance reads the same range."""
+    ti = context["ti"]
+    mapped = ti.task.dag.task_dict.get(ti.task_id) if map_index(context) is not None else None
+    return "stream_cuts" in getattr(mapped, "partial_kwargs", ())
+
+
+def declare(
+    client: PravegaClient, stream: StreamName, cuts: Mapping[str, str], sink: Sink | None, context: Context
+) -> None:
+    """Record into what a task writes, before it begins; do nothing if the range names no interval.
+
+    Raises:
+        LedgerError: the interval is not to be processed any more: another run has taken its range over.
+    """
+    if sink is not None and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context):
+        interval = Interval(cuts["consumer"], stream, cuts["interval"])
+        client.cut_ledger(stream.scope).declare(interval, context["ti"].task_id, sink)
 
 
 def check_mappable(context: Context, parts: int, ways: str) -> None:
