@@ -60,5 +60,7 @@ def test_the_interval_is_done_after_all_parts_and_no_part_is(run_task, capsys, c
     assert "names no interval" in capsys.readouterr().out
     assert not ledger.find(interval).is_done
 
-    assert run_task(partial(finish, stream_cuts={**whole.to_json(), "consumer": "orders", "interval": "monday"})).state()
+    assert run_task(
+        partial(finish, stream_cuts={**whole.to_json(), "consumer": "orders", "interval": "monday"})
+    ).state()
     assert ledger.find(interval).is_done

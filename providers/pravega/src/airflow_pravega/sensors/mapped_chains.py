@@ -1,41 +1,39 @@
 """Chains of sensors that are mapped over streams, which older releases named by the place of a stream in the list.
 
-A chain of today is the task's, and the stream tells it from others: `dag/task`. An older one, `dag/task/INDEX`, goes on:
-as long as its last range is not done, runs take their turn in it; then the chain of today begins at its end.
+A chain of today is the task's, and the stream tells it from others: `dag/task`. An older one, `dag/task/INDEX`, goes
+on: as long as its last range is not done, runs take their turn in it; then the chain of today begins at its end.
 """
 
 from typing import Final
 
 from airflow.sdk import Context
 
-from aiopravega import PravegaClient, StreamName
+from aiopravega import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_start import begin_at
-from aiopravega.ledger import CutLedger, Interval, StoredRange
+from aiopravega.ledger import CutLedger, Interval, IntervalState, StoredRange
 from aiopravega.read import Order
 
 # Airflow's own limit of a mapped list.
 _MOST_MAPPED: Final = 1024
 
 
-async def continued_chain(
-    client: PravegaClient, ledger: CutLedger, context: Context, consumer: str, stream: StreamName
-) -> str:
-    """The consumer whose chain a mapped sensor continues: `consumer`, or one of an older release.
+async def continued_chain(client: PravegaClient, ledger: CutLedger, interval: Interval) -> str:
+    """The consumer whose chain a mapped sensor continues: that of `interval`, or one of an older release.
 
     Raises:
         ConfigurationError: an older release has made several chains of the stream, and none of them is the furthest.
     """
-    following = Interval(consumer, stream, "next")
-    if await ledger.last(following) is not None:
+    consumer = interval.consumer
+    if await ledger.last(interval) is not None:
         return consumer
-    former = await ledger.lasts(_former(consumer), stream)
+    former = await ledger.lasts(_former(consumer), interval.stream)
     if not former:
         return consumer
     last = await _furthest(client, former, consumer)
     if last.record.is_waiting:
         return last.record.consumer
-    await begin_at(ledger, following, last.end)
+    await begin_at(ledger, interval, last.end)
     return consumer
 
 
@@ -47,11 +45,12 @@ async def former_consumer(ledger: CutLedger, context: Context, intervals: list[I
         context: the task's context.
         intervals: the names that the interval can have.
     """
-    if context["ti"].try_number < 2:  # a run that is new has taken nothing
+    if context["ti"].try_number == 1:  # a run that is new has taken nothing
         return None
     names = [Interval(name, each.stream, each.name) for each in intervals for name in _former(each.consumer)]
     found = await ledger.find_each(names)
-    return found[0].consumer if found else None
+    kept = [each for each in found if each.state is not IntervalState.GIVEN_BACK]
+    return kept[0].consumer if kept else None
 
 
 def _former(consumer: str) -> list[str]:

@@ -26,6 +26,7 @@ from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, Run
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.tasks.arguments import check_choice, choice_of
 from airflow_pravega.tasks.identity import run_order
+from airflow_pravega.tasks.intervals import TO_RECORD
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from pravega_jobs.debezium.transactions import watch_of
@@ -170,6 +171,8 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.give_up_after = give_up_after
         self.on_give_up = on_give_up
         self._watch: StreamWatch | None = None
+        # The consumer whose chain the checks of this process continue.
+        self._continued: str | None = None
         self.consumer = consumer
         self.on_open = on_open
         self.open_timeout = open_timeout
@@ -193,13 +196,23 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         if self._watch is None or self._watch.condition != condition:
             self._watch = watch_of(condition)
         arguments = self._range_arguments(context)
-        run_range = RunRange(config, arguments, context, self._watch, self.fired)
-        recorded = {"consumer": run_range.interval.consumer} if arguments.record else {}
-        self.link_to_consumer(context, run_range.stream, recorded)
+        run_range = RunRange(
+            config, arguments, context, self._watch, self.fired, self._judge_of(context), self._continued
+        )
         claimed = LoopThread.shared().run(run_range.claim())
+        if arguments.record and not run_range.is_recorded:
+            self.log.warning(
+                "The range is not recorded, since this is a test, and another Airflow reads the chain of %s. %s",
+                run_range.interval.consumer,
+                TO_RECORD,
+            )
+        self._continued = run_range.interval.consumer
+        recorded = {"consumer": run_range.interval.consumer} if run_range.is_recorded else {}
+        self.link_to_consumer(context, run_range.stream, recorded)
+        waits_for = run_range.waits_for
+        self.explain(context, waits_for, run_range.state)
         if claimed is not None:
             return PokeReturnValue(True, claimed)
-        waits_for = run_range.waits_for
         if waits_for is not None:
             until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
@@ -209,7 +222,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
             self.log.info(not_yet)
         if self.deferrable:
-            self._wait(context, run_range, condition, gives_up_at, is_chained=arguments.is_chained)
+            self._wait(context, run_range, condition, gives_up_at)
         return PokeReturnValue(False)
 
     def _after_giving_up(self, context: Context) -> PokeReturnValue:
@@ -231,16 +244,10 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         return self._check(context, condition.bounds(), None)
 
     def _wait(
-        self,
-        context: Context,
-        run_range: RunRange,
-        condition: MoveCondition,
-        gives_up_at: datetime | None,
-        *,
-        is_chained: bool,
+        self, context: Context, run_range: RunRange, condition: MoveCondition, gives_up_at: datetime | None
     ) -> None:
         common: dict[str, Any] = {"condition": condition.to_json(), "give_up_at": gives_up_at}
-        if not is_chained:
+        if not run_range.is_chained:
             self.wait_with(PravegaStreamCutTrigger, run_range.stream, since=run_range.start.to_text(), **common)
             return
         self.wait_with(

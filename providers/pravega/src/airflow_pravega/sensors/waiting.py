@@ -3,21 +3,27 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowTaskTimeout, conf
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
+from aiopravega.intervals.chain.take_over import explain_wait
+from aiopravega.ledger import ClaimantState, CutRecord
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.claimants import Judge, WaitLog
 from airflow_pravega.tasks.failures import failing_for_good, from_event
 from airflow_pravega.tasks.identity import records_nothing
 from airflow_pravega.tasks.intervals import TO_RECORD, shown
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+
+# The key of an XCom: the claimant that a sensor waits for, and what ends the wait; empty after the wait.
+WAITS_FOR: Final = "waits_for"
 
 
 class PravegaWaitingSensor(BaseSensorOperator):
@@ -55,6 +61,8 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.fired: dict[str, Any] | None = None
         self._waits_since: datetime | None = None
         self._outage: Outage | None = None
+        self._judge: Judge | None = None
+        self._wait_log = WaitLog(self.log)
 
     def does_record(self, context: Context, asked: bool) -> bool:
         """True if ranges are recorded: `asked` says so, and the run is not a test that Airflow deletes."""
@@ -62,6 +70,20 @@ class PravegaWaitingSensor(BaseSensorOperator):
             self.log.warning("The range is not recorded: a test of a task records nothing. %s", TO_RECORD)
             return False
         return asked
+
+    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState) -> None:
+        """Explain a wait for another claimant in the log, and for a glance at the task in its XCom `waits_for`."""
+        if record is None:
+            if self._wait_log.said:
+                self._wait_log = WaitLog(self.log)
+                context["ti"].xcom_push(key=WAITS_FOR, value="")
+        elif self._wait_log.explain(record, state):
+            context["ti"].xcom_push(key=WAITS_FOR, value=explain_wait(record, state))
+
+    def _judge_of(self, context: Context) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(context["task"])
+        return self._judge
 
     @abstractmethod
     def check(self, context: Context) -> PokeReturnValue:
@@ -149,7 +171,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
             give_up_at=min(ends).isoformat() if ends else None,
             poll_interval=self.poll_interval,
             pravega_conn_id=self.pravega_conn_id,
-            carried={"waits_since": since.isoformat(), "fired": self.fired},
+            carried={"waits_since": since.isoformat(), "fired": self.fired, "said": self._wait_log.said},
             **own,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=left)
@@ -162,5 +184,6 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 raise error
         carried = event.pop("carried")
         self._waits_since = datetime.fromisoformat(carried["waits_since"])
+        self._wait_log = WaitLog(self.log, carried.get("said"))
         self.fired = carried["fired"] if event["status"] == REACHABLE else event
         return self.execute(context)

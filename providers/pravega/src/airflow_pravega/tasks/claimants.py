@@ -16,8 +16,9 @@ from airflow.sdk import Context, Variable, XComArg
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from asgiref.sync import sync_to_async
 
+from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.take_over import explain_wait
-from aiopravega.ledger import Claimant, ClaimantState, CutRecord
+from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
 from pravega_jobs.identity.names import AIRFLOW
@@ -65,6 +66,33 @@ def claimant_of(context: Context) -> Claimant:
 def is_of_another_airflow(claimant: Claimant | None, own: Claimant) -> bool:
     """True if an interval was claimed by a run that this Airflow does not know."""
     return claimant is not None and claimant.host == own.host and claimant.place != own.place
+
+
+def check_not_shared(record: CutRecord, own: Claimant, context: Context) -> None:
+    """Check that a mapped task has no range that another one of its instances has in the same run.
+
+    The place in the list may have changed since an earlier activation of the run, which was cleared.
+
+    Raises:
+        ConfigurationError: two instances are mapped over the same stream.
+    """
+    other, started = record.claimant, context["dag_run"].start_date
+    if other is None or other.index == own.index or started is None or record.recorded_at < started:
+        return
+    if (other.job, other.run, other.task) == (own.job, own.run, own.task):
+        raise ConfigurationError(
+            f"the instances {other.index} and {own.index} of the mapped sensor {own.task} wait for the same stream, "
+            f"{record.stream}: the stream names the range of a mapped sensor, so both would get one range. Leave one "
+            "out, or give each a consumer= of its own"
+        )
+
+
+async def with_parts(ledger: CutLedger, record: CutRecord, claimant: Claimant, context: Context) -> CutRecord:
+    """The record of an interval with its claimant and the tasks that have to finish it, if it is not done."""
+    names = finishing_tasks(context["task"])
+    if not record.is_waiting or (record.claimant == claimant and set(names) <= {part.name for part in record.parts}):
+        return record
+    return await ledger.expect(record.identity, names, claimant=claimant)
 
 
 def finishing_tasks(task: Any) -> list[str]:

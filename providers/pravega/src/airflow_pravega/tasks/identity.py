@@ -25,6 +25,7 @@ from pravega_jobs.identity.names import (
     write_of_task,
 )
 
+_DAG_TEST: Final = "dag_test"  # the user of Airflow who has started a run of `dag.test()`
 # No slash: it separates the deployment from the consumer.
 _DEPLOYMENT: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _PARTITION: Final = interval_of_partition("")
@@ -42,6 +43,12 @@ def records_nothing(context: Context) -> bool:
     """
     is_temporary = str(context["ti"].run_id).startswith(TEMPORARY_RUN)
     return is_temporary and not conf.getboolean("pravega", "record_tests", fallback=False)
+
+
+def is_dag_test(context: Context) -> bool:
+    """True for a task of a run of `dag.test()`, unless tests are to be recorded: see `records_nothing`."""
+    author = getattr(context["dag_run"], "triggering_user_name", None)
+    return author == _DAG_TEST and not conf.getboolean("pravega", "record_tests", fallback=False)
 
 
 def map_index(context: Context) -> int | None:

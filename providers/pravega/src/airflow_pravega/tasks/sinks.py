@@ -1,4 +1,4 @@
-"""Sinks of claims in Airflow: tables by their texts and connections, as a claim names them and a take-over finds them."""
+"""Tables as the sinks of claims in Airflow: by their texts and connections, and how a take-over finds them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
