@@ -87,9 +87,11 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             that is sealed too early is given up at once. While the cluster is away, the sensor waits in any case.
             (templated)
         consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
-        on_open: the rule, with `"last"` and `"latest"`, for a last range that its run has not processed: `"wait"` for
-            that run, and fail with its name after `open_timeout`; `"take_over"`: start where the range starts, at once
-            if that run failed, otherwise after `open_timeout`; `"skip"`: start where the range ends. (templated)
+        on_open: the rule, with `"last"` and `"latest"`, for a last range that is not processed. Airflow is asked for
+            its run: if that has ended, the range is taken over, or is done, at once. Otherwise `"wait"` for the run,
+            and fail with its name after `open_timeout`; `"take_over"`: also start where the range starts at once if it
+            is recorded as failed, and after `open_timeout` if nobody knows its run; `"skip"`: start where the range
+            ends, without waiting. (templated)
         open_timeout: time to wait for a range that is not processed.
         on_truncated: the rule if data after the last range is gone, because of retention, a truncation, or because the
             stream was deleted and made again: `"fail"`, or `"skip"` that data, which the cut ledger remembers.

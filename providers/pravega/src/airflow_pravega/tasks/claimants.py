@@ -18,7 +18,7 @@ from asgiref.sync import sync_to_async
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.take_over import explain_wait
-from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord
+from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, IntervalState
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
 from pravega_jobs.identity.names import AIRFLOW
@@ -139,22 +139,22 @@ class Judge:
         if self._asked is not None and self._asked[0] == record and time.monotonic() < self._asked_at + _ASK_SECONDS:
             return self._asked[1]
         try:
-            state = await sync_to_async(_state_of)(claimant, self._tasks_after(claimant))
+            state = await sync_to_async(_state_of)(record, claimant, self._tasks_after(record, claimant))
         except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the wait goes on
             logger.warning("Airflow cannot be asked for the state of %s: %s", claimant, error)
             state = ClaimantState.UNKNOWN
         self._asked, self._asked_at = (record, state), time.monotonic()
         return state
 
-    def _tasks_after(self, claimant: Claimant) -> Collection[str]:
-        """The tasks that can depend on the range of a claimant, if it is the same task of another run."""
-        task = self._task
+    def _tasks_after(self, record: CutRecord, claimant: Claimant) -> Collection[str]:
+        """The tasks that can depend on the range of a claimant, as far as they are known here."""
+        task, parts = self._task, frozenset(part.name for part in record.parts)
         if task is None or (task.dag_id, task.task_id) != (claimant.job, claimant.task):
-            return ()
-        return frozenset(task.get_flat_relative_ids(upstream=False))
+            return parts
+        return parts | frozenset(task.get_flat_relative_ids(upstream=False))
 
 
-def _state_of(claimant: Claimant, after: Collection[str]) -> ClaimantState:
+def _state_of(record: CutRecord, claimant: Claimant, after: Collection[str]) -> ClaimantState:
     if claimant.run.startswith(TEMPORARY_RUN):
         return ClaimantState.GONE
     if not claimant.place or claimant.place != this_place():
@@ -165,11 +165,14 @@ def _state_of(claimant: Claimant, after: Collection[str]) -> ClaimantState:
     if state not in ("success", "failed"):
         return ClaimantState.RUNNING
     states = _states_after(claimant, after)
-    if state == "success":  # also of a run whose read has failed, if its last task runs in any case
-        return ClaimantState.FAILED if any(each in _FAILED for each in states) else ClaimantState.DONE
-    # What failed may have nothing to do with the range.
     is_processed = "success" in states and all(each in _WELL for each in states)
-    return ClaimantState.DONE if is_processed else ClaimantState.FAILED
+    if state == "failed":  # what failed may have nothing to do with the range
+        return ClaimantState.DONE if is_processed else ClaimantState.FAILED
+    # A run can succeed although its read has failed: if its last task runs in any case.
+    has_failed = any(each in _FAILED for each in states)
+    if has_failed or (record.state is IntervalState.FAILED and not is_processed):
+        return ClaimantState.FAILED
+    return ClaimantState.DONE
 
 
 def _states_after(claimant: Claimant, after: Collection[str]) -> list[str]:
