@@ -148,7 +148,7 @@ def test_a_test_records_nothing_in_the_chain_of_another_airflow(run_task, client
     write(b"a")
     ledger, interval = client.cut_ledger(stream.scope), Interval("shop", stream, "monday")
     ledger.create()
-    production = Claimant(host="airflow", place="production", job="dag", run="run 1", task="task")
+    production = Claimant(host="airflow", instance="production", job="dag", run="run 1", task="task")
     range_ = StreamCutRange(client.head(stream), client.tail(stream))
     ledger.record(interval, range_, None, by="airflow/dag/task/run 1", claimant=production)
     write(b"b")

@@ -55,7 +55,7 @@ def read(api):
     return read
 
 
-def test_two_dags_of_one_consumer_and_date_share_no_events_and_tests_none(airflow, write, states, read):
+def test_two_dags_of_one_consumer_and_date_share_no_events(airflow, write, states, read):
     write("shared", "a")
     assert read("whose_one", logical_date=DATE) == ["a"]
     write("shared", "b")

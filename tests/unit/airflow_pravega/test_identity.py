@@ -146,7 +146,7 @@ def test_a_record_of_an_older_release_stays_with_the_task_that_made_it():
     )
 
 
-def test_a_record_of_a_partition_is_of_the_run_that_was_to_start_before_it():
+def test_a_record_of_a_partition_is_of_the_run_that_began_before_it():
     after = datetime(2026, 1, 3, 12, tzinfo=UTC)
     own = own_interval(context(partition_key="eu", run_after=after), is_shared=False)
     author = "airflow/dag/group.task/partition eu"

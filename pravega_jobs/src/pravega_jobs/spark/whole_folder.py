@@ -1,11 +1,11 @@
-"""Folders of files that become visible at once: a try writes into a folder of its own, which then takes the place.
+"""Folders of files that become visible at once: a try writes into a folder of its own, which is then renamed.
 
     parent/name/                       the files that everybody sees
     parent/.name.tries/3f9a…/mark      a try that is alive: the next try removes it with the folder
     parent/.name.tries/3f9a…/files/    the files of the try, until they are renamed to `parent/name`
     parent/.name.tries/3f9a…/old/      the files that they replace, until they are removed
 
-The last try that begins wins: it removes the folders of all tries before it, those of the dead too, and a try whose
+The last try that begins wins: it removes the folders of all tries before it, dead ones as well, and a try whose
 mark is gone shows nothing. Spark does not list names that begin with a dot. The file system has to rename a folder in
 one step: HDFS does, as do mounted file systems and Azure's with a hierarchical namespace. In an object store, a rename
 is a copy of file after file: tries do not mix there either, but a reader may see a part of the files until the end.
@@ -56,8 +56,8 @@ class _Folders(Protocol):
 def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
     """Give a block a folder to write to, which replaces the folder `path` in one step at the block's end.
 
-    A block that raises leaves `path` as it is. Files of an earlier try are never mixed with those of a later one, even
-    if the earlier one still runs. Two tasks do not write the same path at the same time: one of them fails.
+    A block that raises leaves `path` as it is. Files of an earlier try are never mixed with the files of a later one,
+    even if the earlier one still runs. Two tasks do not write the same path at the same time: one of them fails.
 
     Args:
         spark: the session that writes.
@@ -89,7 +89,7 @@ def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
 
 
 def _show(folders: _Folders, own: str, target: str) -> None:
-    """Have the files of a try take the place of those that are there."""
+    """Have the files of a try replace the files that everybody sees."""
     if not folders.exists(f"{own}/mark"):
         raise _superseded(target)
     if not folders.exists(f"{own}/files"):
@@ -118,7 +118,7 @@ def _folders(spark: "SparkSession", path: str) -> tuple[_Folders | None, str]:
     if local.startswith("/") and _is_shared(spark, local):
         return _LocalFolders(), local.rstrip("/")
     logger.warning(
-        "%s is written in place, since Spark Connect gives no access to its file system: a try that was given up and "
+        "%s is written directly, since Spark Connect gives no access to its file system: a try that was given up and "
         "still runs can mix its files with those of its retry. Take a folder that is mounted on both machines, or land "
         "the range in a table",
         path,
@@ -181,9 +181,9 @@ class _HadoopFolders:
     """
 
     def __init__(self, spark: "SparkSession", path: str) -> None:
-        # PySpark has no public way to Hadoop's file systems.
-        self._path: Any = spark._jvm.org.apache.hadoop.fs.Path  # type: ignore[union-attr]  # noqa: SLF001
-        session: Any = spark._jsparkSession  # noqa: SLF001
+        # The only way to Hadoop's file systems.
+        self._path: Any = spark._jvm.org.apache.hadoop.fs.Path  # type: ignore[union-attr]  # noqa: SLF001  # it is not public
+        session: Any = spark._jsparkSession  # noqa: SLF001  # nor is this
         named = self._path(path)
         self._files: Any = named.getFileSystem(session.sessionState().newHadoopConf())
         self.path = str(self._files.makeQualified(named).toString())
@@ -206,7 +206,7 @@ class _HadoopFolders:
         self._files.delete(self._path(path), True)
 
     def remove_empty(self, path: str) -> None:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 
         try:
             self._files.delete(self._path(path), False)

@@ -15,7 +15,7 @@ class Claimant(BaseModel):
 
     Args:
         host: `airflow`, `dagster`, or another program.
-        place: tells several hosts of one kind apart, if they know: the state of a run is asked at its place only.
+        instance: tells several hosts of one kind apart: only the own one knows the state of a run.
         job: the DAG, or the job.
         run: the id of the run. If a run repeats another one, as re-executions in Dagster do, the id of that one.
         task: the task, or the step.
@@ -25,7 +25,7 @@ class Claimant(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = Field(min_length=1)
-    place: str = ""
+    instance: str = ""
     job: str = ""
     run: str = Field(min_length=1)
     task: str = ""

@@ -13,8 +13,7 @@ from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import failing_for_good
-from airflow_pravega.tasks.intervals import shown
-from airflow_pravega.tasks.sinks import table_sink
+from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.writes import parse_generation

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PravegaSparkReadOperator(PravegaSparkRangeOperator):
-    """Reads exactly one range of a stream with Spark and writes it to files, which replace those of an earlier try.
+    """Reads exactly one range of a stream with Spark and writes it to files, which replace the files of an earlier try.
 
     The files become visible at once: a try writes beside `output_path`, which is then renamed, so that a try which was
     given up and still runs changes nothing. In an object store a rename is a copy: read the files after the task.

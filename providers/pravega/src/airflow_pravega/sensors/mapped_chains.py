@@ -1,7 +1,7 @@
-"""Chains of sensors that are mapped over streams, which older releases named by the place of a stream in the list.
+"""Chains of sensors that are mapped over streams, which older releases named by the index of a stream in the list.
 
-A chain of today is the task's, and the stream tells it from others: `dag/task`. An older one, `dag/task/INDEX`, goes
-on: as long as its last range is not done, runs take their turn in it; then the chain of today begins at its end.
+A chain of today is the task's, and the stream tells it from others: `dag/task`. An older one, `dag/task/INDEX`,
+continues: as long as its last range is not done, runs take their turn in it; then the chain of today begins at its end.
 """
 
 from typing import Final
@@ -65,6 +65,6 @@ async def _furthest(client: PravegaClient, lasts: list[StoredRange], consumer: s
     names = ", ".join(repr(each.record.consumer) for each in lasts)
     raise ConfigurationError(
         f"{lasts[0].record.stream} was read under the names {names}, since an older release named a mapped sensor by "
-        f"its place in the list, and none of them has read all that the others have. Forget the ones that do not count "
+        f"its index in the list, and none of them has read all that the others have. Forget the ones that do not count "
         f"(pravega cuts forget), or give the sensor a name: consumer={consumer!r}"
     )

@@ -35,8 +35,7 @@ from airflow_pravega.tasks.claimants import (
     with_parts,
 )
 from airflow_pravega.tasks.identity import chain_name, is_dag_test, map_index, own_interval, write_name
-from airflow_pravega.tasks.intervals import to_xcom
-from airflow_pravega.tasks.sinks import find_table
+from airflow_pravega.tasks.intervals import find_table, to_xcom
 from pravega_jobs.identity.sinks import asking_sinks
 
 LAST: Final = "last"

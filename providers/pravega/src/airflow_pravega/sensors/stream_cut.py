@@ -90,7 +90,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         on_open: the rule, with `"last"` and `"latest"`, for a last range that is not processed. Airflow is asked for
             its run: if that has ended, the range is taken over, or is done, at once. Otherwise `"wait"` for the run,
             and fail with its name after `open_timeout`; `"take_over"`: also start where the range starts at once if it
-            is recorded as failed, and after `open_timeout` if nobody knows its run; `"skip"`: start where the range
+            is recorded as failed, and after `open_timeout` if its run is not known; `"skip"`: start where the range
             ends, without waiting. (templated)
         open_timeout: time to wait for a range that is not processed.
         on_truncated: the rule if data after the last range is gone, because of retention, a truncation, or because the

@@ -136,7 +136,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
         return self._waits_since
 
     def _ends_at(self, since: datetime) -> datetime | None:
-        """The end of a deferrable task's `execution_timeout`, which Airflow itself counts for each worker anew."""
+        """The end of a deferrable task's `execution_timeout`, which Airflow itself counts for each worker again."""
         return since + self.execution_timeout if self.deferrable and self.execution_timeout is not None else None
 
     def wait_with(

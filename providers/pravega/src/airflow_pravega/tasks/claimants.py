@@ -1,7 +1,7 @@
 """Claimants of intervals: Airflow is asked whether the run that has an interval can still process it.
 
-Workers and triggers ask through the Task SDK, which knows the runs of this Airflow only. So a claim also has the place
-of its Airflow: without that, a run of another one would look like a run that was deleted.
+Workers and triggers ask through the Task SDK, which knows the runs of this Airflow only. So a claim also names its
+Airflow: otherwise a run of another one would look like a run that was deleted.
 """
 
 import logging
@@ -25,8 +25,8 @@ from pravega_jobs.identity.names import AIRFLOW
 
 logger = logging.getLogger(__name__)
 
-_PLACE: Final = "pravega_provider_place"
-_ABOUT_PLACE: Final = "Made by the Pravega provider. It tells this Airflow from others that read the same streams."
+_INSTANCE: Final = "pravega_provider_instance"
+_ABOUT: Final = "Made by the Pravega provider. It tells this Airflow from others that read the same streams."
 _ASK_SECONDS: Final = 60.0
 _EXPLAIN_SECONDS: Final = 3600.0
 _RETURNED: Final = "return_value"
@@ -34,44 +34,46 @@ _FAILED: Final = ("failed", "upstream_failed")
 _WELL: Final = ("success", "skipped")
 
 
-def this_place() -> str:
-    """The place of this Airflow: the name of the deployment, or a variable of Airflow's that the first task makes.
+def this_instance() -> str:
+    """The name of this Airflow: the name of the deployment, or a variable of Airflow's that the first task makes.
 
     It is empty if Airflow lets no variable be made: then nobody can ask for the state of a claimant.
     """
     deployment = conf.get("pravega", "deployment", fallback="") or ""
-    return str(deployment) if deployment else _place_variable()
+    return str(deployment) if deployment else _instance_variable()
 
 
 @cache
-def _place_variable() -> str:
-    place = Variable.get(_PLACE, default=None)
-    if place is None:
-        Variable.set(_PLACE, uuid4().hex, description=_ABOUT_PLACE)
-        place = Variable.get(_PLACE)  # of two tasks that make it, one has made the last
-    return str(place)
+def _instance_variable() -> str:
+    instance = Variable.get(_INSTANCE, default=None)
+    if instance is None:
+        Variable.set(_INSTANCE, uuid4().hex, description=_ABOUT)
+        instance = Variable.get(_INSTANCE)  # of two tasks that make it, one has made the last
+    return str(instance)
 
 
 def claimant_of(context: Context) -> Claimant:
     """The running task as the claimant of an interval."""
     ti = context["ti"]
     try:
-        place = this_place()
+        instance = this_instance()
     except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the range can be claimed
-        logger.warning("This Airflow has no variable %s, by which others could know it: %s", _PLACE, error)
-        place = ""
-    return Claimant(host=AIRFLOW, place=place, job=ti.dag_id, run=ti.run_id, task=ti.task_id, index=map_index(context))
+        logger.warning("This Airflow has no variable %s, by which others could know it: %s", _INSTANCE, error)
+        instance = ""
+    return Claimant(
+        host=AIRFLOW, instance=instance, job=ti.dag_id, run=ti.run_id, task=ti.task_id, index=map_index(context)
+    )
 
 
 def is_of_another_airflow(claimant: Claimant | None, own: Claimant) -> bool:
     """True if an interval was claimed by a run that this Airflow does not know."""
-    return claimant is not None and claimant.host == own.host and claimant.place != own.place
+    return claimant is not None and claimant.host == own.host and claimant.instance != own.instance
 
 
 def check_not_shared(record: CutRecord, own: Claimant, context: Context) -> None:
     """Check that a mapped task has no range that another one of its instances has in the same run.
 
-    The place in the list may have changed since an earlier activation of the run, which was cleared.
+    The index may have changed since an earlier activation of the run, which was cleared.
 
     Raises:
         ConfigurationError: two instances are mapped over the same stream.
@@ -140,7 +142,7 @@ class Judge:
             return self._asked[1]
         try:
             state = await sync_to_async(_state_of)(record, claimant, self._tasks_after(record, claimant))
-        except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the wait goes on
+        except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the wait continues
             logger.warning("Airflow cannot be asked for the state of %s: %s", claimant, error)
             state = ClaimantState.UNKNOWN
         self._asked, self._asked_at = (record, state), time.monotonic()
@@ -157,7 +159,7 @@ class Judge:
 def _state_of(record: CutRecord, claimant: Claimant, after: Collection[str]) -> ClaimantState:
     if claimant.run.startswith(TEMPORARY_RUN):
         return ClaimantState.GONE
-    if not claimant.place or claimant.place != this_place():
+    if not claimant.instance or claimant.instance != this_instance():
         return ClaimantState.UNKNOWN
     if not RuntimeTaskInstance.get_dr_count(dag_id=claimant.job, run_ids=[claimant.run]):
         return ClaimantState.GONE

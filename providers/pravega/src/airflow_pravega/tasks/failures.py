@@ -39,7 +39,7 @@ def _final(_: PravegaError, text: str) -> AirflowFailException:
 
 
 class ProcessesInterval(BaseOperator):
-    """An operator that processes and finishes the interval of a range, or records that it has failed for good."""
+    """An operator that processes and finishes the interval of a range, or records that its last try has failed."""
 
     stream: str
 

@@ -1,7 +1,7 @@
 """Identities of a task's work: the same for every try, and others for every run.
 
-The try number is never part of a name: a second try has to be recognised as the same work. The place of a task in a
-mapped list is not part of its consumer's name: a list may grow at its front, and the stream says which one it is.
+The try number is never part of a name: a second try has to be recognised as the same work. The index of a
+mapped task is not part of its consumer's name: a list may grow at its front, and the stream says which one it is.
 `pravega_jobs.identity` makes the names.
 """
 
@@ -187,6 +187,12 @@ def write_name(context: Context) -> str:
     """The default write id of a task: its write in one run is done once."""
     ti = context["ti"]
     return write_of_task(ti.dag_id, ti.task_id, map_index(context), interval_name(context))
+
+
+def plan_name(context: Context) -> str:
+    """The default name of a backfill that a task plans: its plan in one run, also if its partition key comes again."""
+    ti = context["ti"]
+    return write_of_task(ti.dag_id, ti.task_id, map_index(context), own_interval(context, is_shared=False).name)
 
 
 def dag_of(author: str, interval: str) -> str | None:

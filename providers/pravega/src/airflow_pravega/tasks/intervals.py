@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import Context
@@ -11,13 +11,18 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval, Sink
+from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
+from pravega_jobs.landing import LandingTable, shown_table
 
 logger = logging.getLogger(__name__)
 
 # To be added to the line that says that a test records nothing.
 TO_RECORD: Final = "To have tests recorded, set AIRFLOW__PRAVEGA__RECORD_TESTS=True"
 _MOST_MAPPED: Final = 1024  # Airflow's default
+# Before the id of a connection of Airflow, which stands for the address of a database; a table follows after `#`.
+_CONNECTION: Final = "connection:"
 
 
 def to_xcom(record: CutRecord) -> dict[str, str]:
@@ -74,7 +79,7 @@ def finish(
 
 
 def _is_read_by_several(context: Context) -> bool:
-    """True for a mapped task of which each instance reads the same range."""
+    """True for a mapped task whose instances all read the same range."""
     ti = context["ti"]
     mapped = ti.task.dag.task_dict.get(ti.task_id) if map_index(context) is not None else None
     return "stream_cuts" in getattr(mapped, "partial_kwargs", ())
@@ -110,3 +115,24 @@ def check_mappable(context: Context, parts: int, ways: str) -> None:
             f"{parts} intervals are to be processed by mapped tasks, but Airflow maps over {most} at most, so nothing "
             f"is recorded: {ways}, or raise AIRFLOW__CORE__MAX_MAP_LENGTH for the API server and the workers"
         )
+
+
+def table_sink(
+    kind: Literal["landing", "merge"], table: str, conn_id: str | None, cuts: Mapping[str, str], generation: int = 1
+) -> Sink:
+    """The sink of a landing or a merge: the table, without a secret."""
+    target = table if conn_id is None else f"{_CONNECTION}{conn_id}#{table}"
+    return Sink(kind=kind, target=target, id=f"{cuts['consumer']} {cuts['interval']}", generation=generation)
+
+
+def find_table(target: str) -> LandingTable:
+    """The table of a sink, with the secrets of its connection.
+
+    Raises:
+        AirflowNotFoundException: the connection does not exist any more.
+        ConfigurationError: this process cannot read such a table.
+    """
+    if not target.startswith(_CONNECTION):
+        return shown_table(target, None, "")
+    conn_id, _, table = target.removeprefix(_CONNECTION).partition("#")
+    return shown_table(table, libpq_dsn(PravegaHook.get_connection(conn_id)), "")
