@@ -281,12 +281,20 @@ class WrongLedgerError(LedgerError):
     """The stream's writes are recorded in a different ledger, or this ledger was emptied since."""
 
 
+class MixedRangeError(LedgerError):
+    """Others wrote to the stream while a write committed: the range between its cuts has their events, too."""
+
+
 class WriteIdReusedError(LedgerError):
     """A write id was used again with different rows; nothing was written this time."""
 
 
 class GenerationError(LedgerError):
     """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
+
+
+class WriteClosedError(LedgerError):
+    """The range that a write was for was taken over: no attempt may do the write, until its run begins again."""
 
 
 class WriteSupersededError(LedgerError):

@@ -27,7 +27,9 @@ CONFIG = PravegaConfig(controller_uri="tcp://pravega:9090", username="analytics"
 
 def order() -> WorkOrder:
     pieces = (RangeOrder(CUTS, 80), RangeOrder(CUTS, 80, TIMES))
-    output = WriteOrder(RIDES, "dagster/copies/partition a", 2, True, {"commit_ledger": "shop/ledger"})
+    output = WriteOrder(
+        RIDES, "dagster/copies/partition a", 2, "dagster run 1, copies", {"commit_ledger": "shop/ledger"}
+    )
     return WorkOrder(connection_without_secrets(CONFIG), {"rides": InputOrder(RIDES, pieces, OPTIONS)}, output)
 
 
@@ -58,4 +60,4 @@ def test_a_secret_that_is_missing_is_named(monkeypatch):
 
 def test_work_of_another_release_is_refused():
     with pytest.raises(ConfigurationError, match="install the same release"):
-        WorkOrder.from_json({**order().to_json(), "layout": 2})
+        WorkOrder.from_json({**order().to_json(), "layout": 1})

@@ -1,8 +1,9 @@
 """Backups of ledgers: `pravega ledger export` writes a ledger into a file, `import` fills an empty ledger from it.
 
 A commit ledger that is older than its streams lacks writes, which would then be done twice. So the file has the end of
-each stream of the ledger at the time of the export. The import is refused if a stream has grown since, unless a person
-names the stream. The ledger's identity is imported as the last entry: until then, writes are refused.
+each stream of the ledger at the time of the export. The import is refused if a stream has grown or was made again
+since, unless a person names the stream. The ledger's identity is imported as the last entry: until then, writes are
+refused.
 """
 
 import argparse
@@ -12,11 +13,12 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
+from aiopravega.commands.common import Commands, add_command, add_yes, commit_ledger_of, only_say
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
@@ -27,42 +29,39 @@ from aiopravega.errors import (
     StreamNotFoundError,
     TableNotFoundError,
 )
-from aiopravega.ledger import DEFAULT_TABLE
-from aiopravega.ledger.commits.record import IDENTITY_KEY
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
+from aiopravega.ledger.commits.record import IDENTITY_KEY, is_record
 from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
 from aiopravega.read import Order
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
 _FORMAT: Final = "pravega ledger"
 _VERSION: Final = 1
 # Streams whose settings are asked for at a time.
 _AT_ONCE: Final = 16
+_MADE_AGAIN: Final = "was deleted and made again, so that the file knows nothing of what is in it now"
 
 
-def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
+def add_backups(commands: Commands) -> list[argparse.ArgumentParser]:
     """Add the commands; returns their parsers."""
-    exported = commands.add_parser("export", help="write a ledger, whole, into a new file")
-    exported.set_defaults(action=_export)
-    imported = commands.add_parser("import", help="fill an empty ledger from such a file")
-    imported.set_defaults(action=_import)
+    exported = add_command(commands, "export", _export, "write a ledger, whole, into a new file")
+    imported = add_command(commands, "import", _import, "fill an empty ledger from such a file")
     imported.add_argument(
         "--accept-written",
         action="append",
         default=[],
         metavar="SCOPE/STREAM",
-        help="no write to this stream since the export will be run again; for each stream that has grown",
+        help="no write to this stream since the export will be run again; for each that has grown or was made again",
     )
-    imported.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    add_yes(imported)
     for command in (exported, imported):
         command.add_argument("file", type=Path)
     return [exported, imported]
 
 
 async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope, table = _named(client, options)
+    ledger = commit_ledger_of(client, options)
+    scope, table = ledger.scope, ledger.table
     made = await client.describe_table(scope, table)
     identity = (await _entries(client, scope, table) or {}).get(IDENTITY_KEY)
     # The ends of the streams first: events that are written meanwhile make the file look older, never newer.
@@ -94,7 +93,8 @@ async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope, table = _named(client, options)
+    ledger = commit_ledger_of(client, options)
+    scope, table = ledger.scope, ledger.table
     content = _read(options.file)
     if content["ledger"] != f"{scope}/{table}":
         raise ConfigurationError(
@@ -123,8 +123,7 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
     if IDENTITY_KEY not in wanted and table != DEFAULT_TABLE:
         print("Ranges that were taken after that time are not in it: they will be taken again.")
     if not options.yes:
-        print("Stop the jobs that use it. To put the entries there, say --yes.", file=sys.stderr)
-        return 1
+        return only_say("Stop the jobs that use it. To put the entries there, say --yes.")
     await _fill(client, content, wanted, present)
     print("the ledger is there again")
     return 0
@@ -158,13 +157,32 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
         try:
             if await client.compare(StreamCut.from_text(tail), await client.tail(stream)) is not Order.SAME:
                 grown[name] = "was written to"
-        except (StreamNotFoundError, StreamMadeAgainError):
+        except StreamNotFoundError:
             continue  # the stream of the file is gone: no write will be compared with its records
+        except StreamMadeAgainError:
+            grown[name] = _MADE_AGAIN
+    for record in _records(content, wanted):
+        if str(record.sink) not in content["streams"] and await _is_another(client, record):
+            grown[str(record.sink)] = _MADE_AGAIN
     if IDENTITY_KEY in wanted:
         for stream in await _marked(client, wanted[IDENTITY_KEY], content["ledger"]):
             if str(stream) not in content["streams"]:
-                grown[str(stream)] = "came to the ledger"
+                grown.setdefault(str(stream), "came to the ledger")
     return grown
+
+
+def _records(content: dict[str, Any], wanted: dict[bytes, bytes]) -> list[CommitRecord]:
+    """The records of writes in a file; none in the file of another kind of table."""
+    is_ledger = IDENTITY_KEY in wanted or content["ledger"].endswith(f"/{DEFAULT_TABLE}")
+    return [CommitRecord.from_json(value) for key, value in wanted.items() if is_ledger and is_record(key)]
+
+
+async def _is_another(client: PravegaClient, record: CommitRecord) -> bool:
+    """True if a stream of a record's name is there, and is not the one that was written to."""
+    try:
+        return (await client.controller.first_segment(record.sink)).number != record.incarnation
+    except StreamNotFoundError:
+        return False
 
 
 async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[StreamName]:
@@ -221,10 +239,3 @@ def _text(data: bytes) -> str:
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _named(client: PravegaClient, options: argparse.Namespace) -> tuple[str, str]:
-    scope = options.scope or client.config.scope
-    if scope is None:
-        raise ConfigurationError("no scope of the ledger given: give --scope, or set PRAVEGA_SCOPE")
-    return scope, options.table

@@ -26,7 +26,7 @@ from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
-from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, earlier_of, not_done
+from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, earlier_of, not_done
 from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
 
@@ -52,7 +52,8 @@ class CommitProtocol:
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait. `poll` is
     the pause between two checks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a write of
-    this protocol that is done; None: forever.
+    this protocol that is done; None: forever. `claimant` is the work that the writes are for, as a text: a later try of
+    the same work recognises its own records by it.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class CommitProtocol:
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
         retain: float | None = DEFAULT_RETAIN,
+        claimant: str | None = None,
     ) -> None:
         self._controller = controller
         self._ledger = ledger
         self._visible_within = visible_within
         self._poll = poll
         self._retain = retain
+        self._claimant = claimant
 
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1) -> WriteJob:
         """Begin a write, or find that it is done: then `WriteJob.done` is its record, and nothing is to be written.
@@ -78,12 +81,14 @@ class CommitProtocol:
 
         Raises:
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
+            WriteClosedError: the range that it was for was taken over.
             PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
             StreamNotFoundError: the stream does not exist.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
         job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        check_open(job)
         if found is None or found.record.incarnation != current:
             check_first(job)
             if found is not None:
@@ -95,6 +100,8 @@ class CommitProtocol:
             return job.when_done(found.record.generations[generation - 1])
         if found.record.state is CommitState.DONE:
             return job.when_done(found.record) if generation == newest else await self._following(job, found)
+        if found.record.state is CommitState.REOPENED:
+            return job
         logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
         outcome = await self._finish_other(found)
         if generation > newest:
@@ -116,7 +123,8 @@ class CommitProtocol:
     ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
-        The transactions of partitions that the job does not need are aborted: all, if the write is done already.
+        A commit that waits until readers see it takes its turn: then no other such commit is between its cuts. The
+        transactions of partitions that the job does not need are aborted: all, if the write is done already.
 
         Args:
             job: as `begin` gave it.
@@ -136,6 +144,19 @@ class CommitProtocol:
             await self.abandon(job, [part.txn_id for part in partitions])
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
+        if self._visible_within is None or not wanted:
+            return await self._decide(job, partitions, wanted, witnessed_at)
+        async with self._ledger.turns.take(job.sink, job.write_id):
+            return await self._decide(job, partitions, wanted, witnessed_at)
+
+    async def _decide(
+        self,
+        job: WriteJob,
+        partitions: Sequence[PartitionCommit],
+        wanted: Sequence[PartitionCommit],
+        witnessed_at: datetime | None,
+    ) -> CommitRecord:
+        """Put the record, and commit the wanted transactions; `commit` says what it raises."""
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
         try:
             record = CommitRecord(
@@ -147,6 +168,7 @@ class CommitProtocol:
                 partitions=_partitions(job, wanted),
                 prepared_at=datetime.now(UTC),
                 by=myself(),
+                claimant=self._claimant,
                 retain=self._retain,
                 witnessed_at=witnessed_at,
                 start=await self._start(job),

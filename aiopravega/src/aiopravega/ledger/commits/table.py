@@ -16,6 +16,7 @@ from aiopravega.ledger.commits.leases import LeaseNotes
 from aiopravega.ledger.commits.pending import PendingWrites
 from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, is_record, record_key
 from aiopravega.ledger.commits.sweeper import Sweeper
+from aiopravega.ledger.commits.turns import Turns
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -58,6 +59,11 @@ class CommitTable:
         """The writes that are decided and not done."""
         return PendingWrites(self._table)
 
+    @property
+    def turns(self) -> Turns:
+        """The turns of the writes to each stream."""
+        return Turns(self._table)
+
     def lease_notes(self, attempt: UUID) -> LeaseNotes:
         """The notes of the transactions of an attempt that are kept open."""
         return LeaseNotes(self._table, attempt)
@@ -85,13 +91,9 @@ class CommitTable:
             WriteSupersededError: another attempt was first.
             LedgerError: the record is too large.
         """
-        key, value = record_key(record.sink, record.write_id), record.to_json()
         await self.pending.note(record)
         try:
-            if replaces is None:
-                version = await self._table.put_if_absent(key, value)
-            else:
-                version = await self._table.replace(key, value, replaces.version)
+            return await self.put(record, replaces)
         except TableConflictError:
             # Our own put may have succeeded with its answer lost, and a restart may have finished the record since.
             found = await self.lookup(record.sink, record.write_id)
@@ -103,7 +105,18 @@ class CommitTable:
                 f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
                 "nothing. If the write is to be done twice, give it another write id."
             ) from None
-        return StoredCommit(record, version)
+
+    async def put(self, record: CommitRecord, replaces: StoredCommit | None) -> StoredCommit:
+        """Put a record where there is none, or only `replaces`.
+
+        Raises:
+            TableConflictError: there is another one.
+            LedgerError: the record is too large.
+        """
+        key, value = record_key(record.sink, record.write_id), record.to_json()
+        if replaces is None:
+            return StoredCommit(record, await self._table.put_if_absent(key, value))
+        return StoredCommit(record, await self._table.replace(key, value, replaces.version))
 
     async def records(self) -> AsyncIterator[StoredCommit]:
         """All records, in no order."""
@@ -117,8 +130,7 @@ class CommitTable:
         Raises:
             TableConflictError: it has changed.
         """
-        key = record_key(record.sink, record.write_id)
-        return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
+        return await self.put(record, stored)
 
     async def forget_newest(self, stored: StoredCommit) -> None:
         """Forget the newest generation of a write, which must not have changed; it can then be written again.

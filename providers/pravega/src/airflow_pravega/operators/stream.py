@@ -25,7 +25,8 @@ from aiopravega.errors import (
 from aiopravega.names import check_name
 from aiopravega.read.calls import find_cut
 from aiopravega.read.history import Order
-from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
+from airflow_pravega.lineage import StreamChange, changed_stream
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
 from airflow_pravega.operators.stream_settings import StreamSettings, reconfigure
@@ -137,7 +138,8 @@ class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         scaling: the scaling policy, for the number of segments.
         retention: the retention policy.
-        tags: all its tags; to add or remove some, see `PravegaTagStreamOperator`. (templated)
+        tags: all its tags, beside the mark of its commit ledger, which stays; to add or remove some, see
+            `PravegaTagStreamOperator`. (templated)
         timestamp_aggregation_timeout: the time for which the stream's watermarks wait for a writer that notes no new
             event time.
         if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
