@@ -14,6 +14,7 @@ from aiopravega.ledger import CutRecord, Interval, Sink
 from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
+from pravega_jobs.identity.sinks import declare_sink
 from pravega_jobs.landing import LandingTable, shown_table
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,8 @@ def declare(
     """
     if sink is not None and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context):
         interval = Interval(cuts["consumer"], stream, cuts["interval"])
-        client.cut_ledger(stream.scope).declare(interval, context["ti"].task_id, sink)
+        part, asynchronous = context["ti"].task_id, client.asynchronous
+        client.run(declare_sink(asynchronous, asynchronous.cut_ledger(stream.scope), interval, part, sink))
 
 
 def check_mappable(context: Context, parts: int, ways: str) -> None:
