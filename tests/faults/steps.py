@@ -2,7 +2,7 @@
 
 A request has two steps: right before it is sent, and right after, when its answer is not known. All processes of a run
 count together, in the folder that FAULT_STEPS names. As `traps`, it wraps functions of the real code when their modules
-are imported; the code knows nothing of it.
+are imported; the code has no hooks for it.
 """
 
 import functools

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import psycopg2
 from tests.faults.hosts.flows import Flow
-from tests.faults.hosts.host import LIMIT_SECONDS, Ended, Host
+from tests.faults.hosts.found import Ended
+from tests.faults.hosts.host import LIMIT_SECONDS, Host
 from tests.faults.process import INJECT
 from tests.faults.steps import VARIABLE
 from tests.system.airflow.components import Components
@@ -36,8 +37,11 @@ class AirflowHost(Host):
         pravega = urlsplit(config.controller_uri)
         fields = psycopg2.extensions.parse_dsn(database.url("psycopg2").replace("+psycopg2", ""))
         warehouse = {"host": fields["host"], "port": int(fields["port"]), "login": fields["user"]}
+        account = {"login": config.username} if config.username else {}
+        if config.password is not None:
+            account["password"] = config.password.get_secret_value()
         connections = {
-            "pravega_default": {"conn_type": "pravega", "host": pravega.hostname, "port": pravega.port},
+            "pravega_default": {"conn_type": "pravega", "host": pravega.hostname, "port": pravega.port, **account},
             "warehouse": {"conn_type": "postgres", "schema": fields["dbname"], **warehouse},
         }
         home = folder / "home"

@@ -10,7 +10,8 @@ from typing import Self
 import dagster as dg
 from tests.faults.field import name_of
 from tests.faults.hosts.flows import Flow
-from tests.faults.hosts.host import LIMIT_SECONDS, Ended, Host
+from tests.faults.hosts.found import Ended
+from tests.faults.hosts.host import LIMIT_SECONDS, Host
 from tests.faults.process import INJECT, ROOT
 from tests.faults.steps import VARIABLE
 
@@ -58,10 +59,12 @@ class DagsterHost(Host):
         log.unlink(missing_ok=True)
         result.unlink(missing_ok=True)
         before = self._newest()
-        told = {name: getattr(flow, name) for name in ("sink", "stream", "into", "table", "dsn", "master", "history")}
-        told |= {"controller": flow.config.controller_uri, "folder": str(self.folder), "seconds": LIMIT_SECONDS}
+        run = {name: getattr(flow, name) for name in ("sink", "stream", "into", "table", "dsn", "master", "history")}
+        password = flow.config.password and flow.config.password.get_secret_value()
+        run |= {"controller_uri": flow.config.controller_uri, "username": flow.config.username, "password": password}
+        run |= {"folder": str(self.folder), "seconds": LIMIT_SECONDS}
         assert self._runs.stdin is not None
-        self._runs.stdin.write(json.dumps({**told, "again": again}) + "\n")
+        self._runs.stdin.write(json.dumps({**run, "again": again}) + "\n")
         self._runs.stdin.flush()
         self._answer()
         found = json.loads(result.read_text()) if result.exists() else None

@@ -91,7 +91,7 @@ def job() -> dg.JobDefinition:
     """The job of the run that the environment describes."""
     run = json.loads(os.environ[_RUN])
     source, *assets = assets_of(run)
-    pravega = PravegaResource(controller_uri=run["controller"])
+    pravega = PravegaResource(**{name: run[name] for name in ("controller_uri", "username", "password")})
     resources: dict[str, Any] = {"arrow": PravegaArrowIOManager(pravega=pravega), "pravega": pravega}
     if run["master"]:
         resources["pravega_spark"] = PravegaSparkIOManager(pravega=pravega, master=run["master"])

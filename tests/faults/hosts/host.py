@@ -1,30 +1,14 @@
 """A scheduler as the rounds see it: it starts a run, repeats one, and learns that one has died."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.hosts.flows import Flow
+from tests.faults.hosts.found import Ended
 from tests.faults.steps import Steps
 
 # A run that needs longer waits for something. On a busy machine a run of Spark needs half a minute.
 LIMIT_SECONDS = 150.0
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The end of a run; its id is empty if it died before it had one.
-
-    `late`: it did not end within the limit, and was ended. `error` is the name of the error with which it failed.
-    `said` is all that it has logged.
-    """
-
-    run: str
-    ok: bool
-    killed: bool
-    late: bool
-    error: str
-    said: str
 
 
 class Host(ABC):

@@ -5,15 +5,13 @@ people do. The host learns of the death mostly at once, else after the next run.
 """
 
 import random
-import re
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.faults.hosts.flows import Flow
-from tests.faults.hosts.host import Ended, Host
-from tests.faults.rows import Difference
+from tests.faults.hosts.found import Found
+from tests.faults.hosts.host import Host
 
 # A host that learns late, a run that is repeated, a kill at a moment instead of a step: one of so many.
 _LATE_LEARNING = 6
@@ -25,50 +23,6 @@ _FIRST_RUNS = 2
 _TRIES_FOR_A_KILL = 3
 # Whole runs at the end, until one is right: the first may be the one that finds what a killed run has left.
 _LAST_RUNS = 6
-_EXPLAINED = re.compile(r"WARNING[^\n]*wait", re.IGNORECASE)
-
-
-@dataclass
-class Found:
-    """The findings of rounds with one sink of one host, in numbers.
-
-    `refused` counts, by the names of errors, runs that failed without being killed. `waits` counts runs that did not
-    end by themselves, `unexplained` those of them that did not warn for whom they wait.
-    """
-
-    rounds: int = 0
-    runs: int = 0
-    kills: int = 0
-    events: int = 0
-    lost: int = 0
-    doubled: int = 0
-    strange: int = 0
-    waits: int = 0
-    unexplained: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def is_right(self) -> bool:
-        """True if nothing is lost or doubled, and no run waits without an explanation."""
-        return not (self.lost or self.doubled or self.strange or self.unexplained)
-
-    def add(self, ended: Ended) -> None:
-        """Count a run."""
-        self.runs += 1
-        self.kills += ended.killed
-        if ended.late:
-            self.waits += 1
-            self.unexplained += _EXPLAINED.search(ended.said) is None
-        elif not ended.ok and not ended.killed:
-            self.refused[ended.error or "no error"] += 1
-
-    def judge(self, flow: Flow, difference: Difference) -> None:
-        """Count what is in the sinks at the end of a round."""
-        self.rounds += 1
-        self.events += len(flow.events)
-        self.lost += difference.lost
-        self.doubled += difference.doubled
-        self.strange += difference.strange
 
 
 @dataclass
@@ -89,10 +43,11 @@ class Lengths:
 
 
 class Round:
-    """One flow on one host."""
+    """One flow on one host, and what is `found`."""
 
-    def __init__(self, host: Host, flow: Flow, lengths: Lengths, found: Found, chance: random.Random) -> None:
-        self._host, self._flow, self._lengths, self._found, self._chance = host, flow, lengths, found, chance
+    def __init__(self, host: Host, flow: Flow, lengths: Lengths, chance: random.Random) -> None:
+        self._host, self._flow, self._lengths, self._chance = host, flow, lengths, chance
+        self.found = Found()
         self._failed: list[str] = []
 
     def play(self, kills: int) -> str:
@@ -101,7 +56,7 @@ class Round:
         flow.make()
         endings = list(self._endings(kills))
         difference = flow.judge()
-        self._found.judge(flow, difference)
+        self.found.judge(len(flow.events), difference)
         return (
             f"{' '.join(endings)}: {len(flow.events)} events, {difference.lost} lost, {difference.doubled} doubled"
             + (f", {difference.strange} strange" if difference.strange else "")
@@ -112,9 +67,8 @@ class Round:
         for _ in range(1 if known else _FIRST_RUNS):
             yield from self._run(None)
             self._host.learn()
-        until = self._found.kills + kills
         for _ in range(_TRIES_FOR_A_KILL * kills):
-            if self._found.kills >= until:
+            if self.found.kills >= kills:
                 break
             yield from self._run(self._plan())
             if self._chance.randrange(_LATE_LEARNING):
@@ -145,7 +99,7 @@ class Round:
         ended = self._host.run(self._flow, again)
         if ended.ok and not (again or ended.killed):
             self._lengths.learn(self._flow, self._host.steps.number, time.monotonic() - begun)
-        self._found.add(ended)
+        self.found.add(ended)
         if ended.ok and again in self._failed:
             self._failed.remove(again)
         elif not ended.ok and ended.run and ended.run not in self._failed:
@@ -154,13 +108,3 @@ class Round:
         if ended.killed and plan is not None:
             word += f"@{plan[0]}" + (f"+{plan[1]:.1f}s" if plan[1] else "")
         yield ("again:" if again else "") + word
-
-
-def lines(table: dict[tuple[str, str], Found]) -> Iterator[str]:
-    """The table of all findings."""
-    columns = ("rounds", "runs", "kills", "events", "lost", "doubled", "strange", "waits", "unexplained")
-    yield f"| host | sink | {' | '.join(columns)} | refused |"
-    yield "|---" * (len(columns) + 3) + "|"
-    for (host, sink), found in table.items():
-        refused = ", ".join(f"{times} {name}" for name, times in sorted(found.refused.items()))
-        yield f"| {host} | {sink} | {' | '.join(str(getattr(found, name)) for name in columns)} | {refused} |"
