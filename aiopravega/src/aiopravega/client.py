@@ -51,7 +51,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         self._given_cuts = GivenCuts(self.controller, self.store, self._planner, self._splitter)
         self._subscribers = Subscribers(self.controller, self.store, self._given_cuts)
         self._keepers = Keepers()
-        self._tail_of = self._planner.tail
+        self._tail_of, self._plan_of = self._planner.tail, self._planner.plan
         # The id of all its transactions: for the stream's watermarks they are one writer.
         self._writer_id = str(uuid4())
 

@@ -269,12 +269,20 @@ class LedgerError(PravegaError):
     """The root of the ledgers' errors."""
 
 
+class HalfDoneError(LedgerError):
+    """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can go on."""
+
+
 class PartialCommitError(LedgerError):
     """Some transactions of a decided job are committed and others are lost forever; a person must decide."""
 
 
 class WrongLedgerError(LedgerError):
     """The stream's writes are recorded in a different ledger, or this ledger was emptied since."""
+
+
+class MixedRangeError(LedgerError):
+    """Others wrote to the stream while a write committed: the range between its cuts has their events, too."""
 
 
 class WriteIdReusedError(LedgerError):

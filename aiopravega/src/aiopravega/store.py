@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
+from uuid import UUID
 
 from aiopravega import wire
 from aiopravega.config import PravegaConfig
@@ -188,10 +189,37 @@ class SegmentStore:
         Raises:
             SegmentNotFoundError: it does not exist, or was truncated as a whole.
         """
+        made = await self.attribute(segment, wire.CREATION_TIME)
+        return None if made is None else datetime.fromtimestamp(made / _MILLISECONDS, UTC)
+
+    async def attribute(self, segment: SegmentId, attribute: UUID, access: Access = Access.READ) -> int | None:
+        """A number that the segment store keeps of a segment; None: it has none of this id.
+
+        Raises:
+            SegmentNotFoundError: the segment does not exist, or was truncated as a whole.
+        """
         reply = await self.request(
             segment,
-            Access.READ,
-            lambda request_id, token: wire.GetSegmentAttribute(request_id, str(segment), wire.CREATION_TIME, token),
+            access,
+            lambda request_id, token: wire.GetSegmentAttribute(request_id, str(segment), attribute, token),
             wire.SegmentAttribute,
         )
-        return None if reply.value == wire.NO_VALUE else datetime.fromtimestamp(reply.value / _MILLISECONDS, UTC)
+        return None if reply.value == wire.NO_VALUE else reply.value
+
+    async def set_attribute(self, segment: SegmentId, attribute: UUID, value: int, before: int | None) -> None:
+        """Set such a number, which must be `before`; None: there must be none.
+
+        Raises:
+            AlreadyExistsError: it is another one, which may be `value` by an earlier try whose answer was lost.
+            SegmentNotFoundError: the segment does not exist.
+            SegmentSealedError: it is sealed.
+        """
+        expected = wire.NO_VALUE if before is None else before
+        await self.request(
+            segment,
+            Access.WRITE,
+            lambda request_id, token: wire.UpdateSegmentAttribute(
+                request_id, str(segment), attribute, value, expected, token
+            ),
+            wire.SegmentAttributeUpdated,
+        )

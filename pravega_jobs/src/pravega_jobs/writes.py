@@ -71,13 +71,13 @@ def write_unless_done(
     find: Callable[[], CommitRecord | None],
     write: Callable[[], None],
     *,
-    retried: bool,
+    claimant: str | None,
 ) -> Written:
     """Write; if the write is done already, have its rows compared with the rows that were written.
 
-    Only a further try of the same run accepts a finished write without comparing rows: the earlier try may have died
-    after its write, and both are the same work. A run that was cleared or is executed again compares: its code or its
-    source may have changed.
+    A finished write is accepted without comparing rows only if its record has the claimant of this call: then an
+    earlier try of the same work has written it, and died before it could say so. What another run has written, or an
+    older release, is compared: code or source may have changed.
 
     Args:
         stream: the stream of the write.
@@ -85,7 +85,8 @@ def write_unless_done(
         find: the record of the write if it is done, such as `finished_write` gives it.
         write: writes, or compares with rows that are written, as Spark's data source does by default; called at most
             once.
-        retried: True if this is a further try of the same run, after a failed one.
+        claimant: the work that writes, as `write` puts it into the record: a text that only tries of one run and step
+            share, which have the same code. None: nothing is accepted without comparing.
 
     Raises:
         LedgerError: `write` has returned, and there is no record of it.
@@ -93,7 +94,7 @@ def write_unless_done(
     """
     began = time.monotonic()
     before = find()
-    if before is not None and retried:
+    if before is not None and claimant is not None and before.claimant == claimant:
         return Written(before, False, time.monotonic() - began)
     write()
     record = find()

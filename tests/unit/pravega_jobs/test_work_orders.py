@@ -58,4 +58,4 @@ def test_a_secret_that_is_missing_is_named(monkeypatch):
 
 def test_work_of_another_release_is_refused():
     with pytest.raises(ConfigurationError, match="install the same release"):
-        WorkOrder.from_json({**order().to_json(), "layout": 2})
+        WorkOrder.from_json({**order().to_json(), "layout": 1})

@@ -19,6 +19,7 @@ RECORD = CommitRecord(
     state=CommitState.DONE,
     partitions=(),
     prepared_at=datetime(2026, 1, 1, tzinfo=UTC),
+    claimant="run 1/step load",
 )
 
 
@@ -38,27 +39,29 @@ class Ledger:
         self.record = None if self.forgetful else RECORD
 
 
-def test_a_retry_accepts_what_is_done():
+def test_a_try_accepts_what_an_earlier_try_of_the_same_work_has_done():
     ledger = Ledger(RECORD)
 
-    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=True)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, claimant="run 1/step load")
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
 
 
-def test_a_run_that_is_not_a_retry_compares_its_rows_with_what_is_done():
-    ledger = Ledger(RECORD)
+@pytest.mark.parametrize("made_by", ["run 1/step load", None])
+@pytest.mark.parametrize("claimant", ["run 2/step load", None])
+def test_what_other_work_has_done_is_compared(made_by, claimant):
+    ledger = Ledger(RECORD.model_copy(update={"claimant": made_by}))
 
-    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=False)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, claimant=claimant)
 
-    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 1)
+    assert (done.by_this_try, ledger.writes) == (False, 1)
 
 
-@pytest.mark.parametrize("retried", [False, True])
-def test_a_write_that_is_not_done_is_done_once(retried):
+@pytest.mark.parametrize("claimant", [None, "run 1/step load"])
+def test_a_write_that_is_not_done_is_done_once(claimant):
     ledger = Ledger()
 
-    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=retried)
+    done = write_unless_done(SINK, "monday", ledger.find, ledger.write, claimant=claimant)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, True, 1)
     assert done.seconds >= 0
@@ -68,7 +71,7 @@ def test_a_write_without_a_record_is_an_error():
     ledger = Ledger(forgetful=True)
 
     with pytest.raises(LedgerError, match="written to examples/orders, but .* no record of write 'monday'"):
-        write_unless_done(SINK, "monday", ledger.find, ledger.write, retried=False)
+        write_unless_done(SINK, "monday", ledger.find, ledger.write, claimant=None)
 
 
 @pytest.mark.parametrize(

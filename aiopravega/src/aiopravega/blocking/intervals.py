@@ -31,7 +31,7 @@ from aiopravega.intervals.chain import claims, losses, next_range
 from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import Claimant, CutRecord
 from aiopravega.names import StreamName
 from aiopravega.positions import Position
 from aiopravega.times import TimeUnit
@@ -96,6 +96,7 @@ def claim_times(
     ledger: CutLedger | None = None,
     by: str | None = None,
     on_truncated: OnTruncated = OnTruncated.FAIL,
+    claimant: Claimant | None = None,
 ) -> CutRecord:
     return client.run(
         aio.claim_times(
@@ -110,6 +111,7 @@ def claim_times(
             ledger=_asynchronous(ledger),
             by=by,
             on_truncated=on_truncated,
+            claimant=claimant,
         )
     )
 

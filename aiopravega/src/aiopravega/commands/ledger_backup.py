@@ -1,8 +1,9 @@
 """Backups of ledgers: `pravega ledger export` writes a ledger into a file, `import` fills an empty ledger from it.
 
 A commit ledger that is older than its streams lacks writes, which would then be done twice. So the file has the end of
-each stream of the ledger at the time of the export. The import is refused if a stream has grown since, unless a person
-names the stream. The ledger's identity is imported as the last entry: until then, writes are refused.
+each stream of the ledger at the time of the export. The import is refused if a stream has grown or was made again
+since, unless a person names the stream. The ledger's identity is imported as the last entry: until then, writes are
+refused.
 """
 
 import argparse
@@ -27,8 +28,8 @@ from aiopravega.errors import (
     StreamNotFoundError,
     TableNotFoundError,
 )
-from aiopravega.ledger import DEFAULT_TABLE
-from aiopravega.ledger.commits.record import IDENTITY_KEY
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
+from aiopravega.ledger.commits.record import IDENTITY_KEY, is_record
 from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
 from aiopravega.read import Order
@@ -40,6 +41,7 @@ _FORMAT: Final = "pravega ledger"
 _VERSION: Final = 1
 # Streams whose settings are asked for at a time.
 _AT_ONCE: Final = 16
+_MADE_AGAIN: Final = "was deleted and made again, so that the file knows nothing of what is in it now"
 
 
 def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
@@ -53,7 +55,7 @@ def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
         action="append",
         default=[],
         metavar="SCOPE/STREAM",
-        help="no write to this stream since the export will be run again; for each stream that has grown",
+        help="no write to this stream since the export will be run again; for each that has grown or was made again",
     )
     imported.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for command in (exported, imported):
@@ -158,13 +160,32 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
         try:
             if await client.compare(StreamCut.from_text(tail), await client.tail(stream)) is not Order.SAME:
                 grown[name] = "was written to"
-        except (StreamNotFoundError, StreamMadeAgainError):
+        except StreamNotFoundError:
             continue  # the stream of the file is gone: no write will be compared with its records
+        except StreamMadeAgainError:
+            grown[name] = _MADE_AGAIN
+    for record in _records(content, wanted):
+        if str(record.sink) not in content["streams"] and await _is_another(client, record):
+            grown[str(record.sink)] = _MADE_AGAIN
     if IDENTITY_KEY in wanted:
         for stream in await _marked(client, wanted[IDENTITY_KEY], content["ledger"]):
             if str(stream) not in content["streams"]:
-                grown[str(stream)] = "came to the ledger"
+                grown.setdefault(str(stream), "came to the ledger")
     return grown
+
+
+def _records(content: dict[str, Any], wanted: dict[bytes, bytes]) -> list[CommitRecord]:
+    """The records of writes in a file; none in the file of another kind of table."""
+    is_ledger = IDENTITY_KEY in wanted or content["ledger"].endswith(f"/{DEFAULT_TABLE}")
+    return [CommitRecord.from_json(value) for key, value in wanted.items() if is_ledger and is_record(key)]
+
+
+async def _is_another(client: PravegaClient, record: CommitRecord) -> bool:
+    """True if a stream of a record's name is there, and is not the one that was written to."""
+    try:
+        return (await client.controller.first_segment(record.sink)).number != record.incarnation
+    except StreamNotFoundError:
+        return False
 
 
 async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[StreamName]:

@@ -1,7 +1,9 @@
 """Changes of single settings of a stream; the other settings stay."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from aiopravega.control.controller import Controller
 from aiopravega.control.policies import ScalingPolicy, ScalingType, StreamConfiguration
@@ -9,11 +11,21 @@ from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
 
+# Tags with this beginning are marks of ledgers (`aiopravega.ledger`): who gives a stream other tags does not mean them.
+RESERVED_TAG: Final = "commit-ledger="
+
+
+def reserved(tags: Iterable[str]) -> tuple[str, ...]:
+    """The marks of ledgers among some tags."""
+    return tuple(tag for tag in tags if tag.startswith(RESERVED_TAG))
+
 
 async def amend_stream(
     controller: Controller, stream: StreamName, before: StreamConfiguration, after: StreamConfiguration
-) -> None:
+) -> bool:
     """Change settings of a stream, which were `before`. If its scaling policy stays, so do its segments.
+
+    The mark of a ledger stays among its tags, unless `after` has another one. Returns False if nothing changes.
 
     Pravega holds a stream to its policy at each update, also of its tags: one that was scaled by hand would be scaled
     back. So the policy gets the number of segments that there are, where it asks for another one.
@@ -23,6 +35,10 @@ async def amend_stream(
         StreamSealedError: it is sealed.
         ConfigurationError: Pravega takes no such configuration.
     """
+    if not reserved(after.tags):
+        after = replace(after, tags=(*after.tags, *reserved(before.tags)))
+    if after == before:
+        return False
     if after.scaling == before.scaling:
         segments = len(await controller.current_segments(stream))
         after = replace(after, scaling=_of_segments(before.scaling, segments))
@@ -35,6 +51,7 @@ async def amend_stream(
                 before.scaling.min_segments,
             )
     await controller.update_stream(stream, after)
+    return True
 
 
 def _of_segments(policy: ScalingPolicy, segments: int) -> ScalingPolicy:

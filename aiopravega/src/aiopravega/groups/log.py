@@ -111,15 +111,7 @@ class GroupLog:
         self.state, self.offset = state, info.write_offset
 
     async def _mark(self) -> int | None:
-        reply = await self._store.request(
-            self._segment,
-            Access.READ,
-            lambda request_id, token: wire.GetSegmentAttribute(
-                request_id, str(self._segment), wire.REVISION_MARK, token
-            ),
-            wire.SegmentAttribute,
-        )
-        return None if reply.value == wire.NO_VALUE else reply.value
+        return await self._store.attribute(self._segment, wire.REVISION_MARK)
 
     async def append_whole(self, event: bytes) -> bool:
         """Write an event with a whole state, as `append` does; from time to time, earlier events are removed."""
@@ -136,16 +128,8 @@ class GroupLog:
     async def _move_mark(self, mark: int | None, offset: int) -> None:
         """Move the mark to an offset, and remove events before the earlier mark, as Java does."""
         name = str(self._segment)
-        old = wire.NO_VALUE if mark is None else mark
         with contextlib.suppress(AlreadyExistsError, StreamTruncatedError):  # another client does it
-            await self._store.request(
-                self._segment,
-                Access.WRITE,
-                lambda request_id, token: wire.UpdateSegmentAttribute(
-                    request_id, name, wire.REVISION_MARK, offset, old, token
-                ),
-                wire.SegmentAttributeUpdated,
-            )
+            await self._store.set_attribute(self._segment, wire.REVISION_MARK, offset, mark)
             if mark is not None:
                 await self._store.request(
                     self._segment,

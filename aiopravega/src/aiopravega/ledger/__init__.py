@@ -7,6 +7,7 @@ from aiopravega.ledger.commits.protocol import CommitProtocol
 from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.same_rows import check_same, refuse_used
 from aiopravega.ledger.commits.write_job import WriteJob
+from aiopravega.ledger.intervals.claimant import Claimant, ClaimantState, Part, Sink
 from aiopravega.ledger.intervals.cut_entries import StoredRange
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, SkippedPart
@@ -14,6 +15,8 @@ from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, Interval
 __all__ = [
     "CUT_TABLE",
     "DEFAULT_TABLE",
+    "Claimant",
+    "ClaimantState",
     "CommitLedger",
     "CommitProtocol",
     "CommitRecord",
@@ -26,7 +29,9 @@ __all__ = [
     "Keepers",
     "LeaseKeeper",
     "LeaseNotes",
+    "Part",
     "PartitionCommit",
+    "Sink",
     "SkippedPart",
     "StoredCommit",
     "StoredRange",

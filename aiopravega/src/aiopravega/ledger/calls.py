@@ -1,6 +1,10 @@
 """The client's calls about ledgers: a part of `aiopravega.client.PravegaClient`."""
 
+from collections.abc import Awaitable, Callable
+
 from aiopravega.control import Controller
+from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
+from aiopravega.errors import InvalidStreamCutError, MixedRangeError
 from aiopravega.ledger.commits.leases import Keepers
 from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.commits.record import CommitRecord, CommitState
@@ -10,6 +14,8 @@ from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.stream_argument import takes_stream
 
+Plan = Callable[[StreamCutRange], Awaitable[list[SegmentRange]]]
+
 
 class LedgerCalls:
     """Part of `PravegaClient`."""
@@ -18,6 +24,7 @@ class LedgerCalls:
     store: SegmentStore
     _keepers: Keepers
     _tail_of: Tail
+    _plan_of: Plan
 
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
         """The commit ledger in a key-value table: the records of exactly-once writes."""
@@ -47,6 +54,46 @@ class LedgerCalls:
         if found is None or found.record.incarnation != (await self.controller.first_segment(sink)).number:
             return []
         return [record for record in found.record.generations if record.state is CommitState.DONE]
+
+    async def range_of_write(self, record: CommitRecord) -> StreamCutRange:
+        """The range of a finished write, with its events and no others; checked by bytes, no event is read.
+
+        Raises:
+            MixedRangeError: others wrote to the stream at the same time.
+            InvalidStreamCutError: the record has no cuts: its writer may not read them, or did not wait for its events.
+            StreamTruncatedError: retention has removed some of them.
+            StreamMadeAgainError: the stream was deleted and made again since.
+        """
+        cuts = record.cuts
+        if cuts is None or UNBOUNDED in (cuts.start, cuts.end):
+            raise InvalidStreamCutError(
+                f"{record.name}: its record has no cuts: its account may not read them, or it did not wait until "
+                "readers saw its events (read_after_write_consistency=false)"
+            )
+        return await self.range_of(cuts, record.total_bytes, record.name)
+
+    async def range_of(self, cuts: StreamCutRange, size: int, what: str) -> StreamCutRange:
+        """The same range if it has exactly `size` bytes, event headers included; `what` names their write in errors.
+
+        If the write has no events, it is an empty range at the same start.
+
+        Raises:
+            MixedRangeError: there are other bytes, too.
+            StreamTruncatedError: retention has removed some.
+            PravegaError: the cuts do not fit the stream.
+        """
+        if not size:
+            return StreamCutRange(cuts.start, cuts.start)
+        found = sum(part.size for part in await self._plan_of(cuts))
+        if found != size:
+            raise MixedRangeError(
+                f"{what} has {size:,} bytes, and between its cuts are {found:,}: others wrote to {cuts.stream} while "
+                "it committed, so a reader of this range would get their events, too. Give each such write a stream of "
+                "its own; or have them done one after another, by exactly-once writes with one commit ledger that wait "
+                "until readers see the events, and write this one again as its next generation (rebuild); or read with "
+                "the two cuts as start and end, if the other events may be among them"
+            )
+        return cuts
 
     def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
         """The cut ledger in a key-value table: the ranges of the intervals of consumers."""

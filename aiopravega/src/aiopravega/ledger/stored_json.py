@@ -8,10 +8,10 @@ import getpass
 import json
 import socket
 import zlib
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator
 
 from aiopravega.errors import LedgerError
 from aiopravega.names import StreamName
@@ -77,8 +77,16 @@ def _read_time(value: object) -> object:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-# A time with a zone in a record, as ISO 8601 spells it.
-StoredTime = Annotated[AwareDatetime, BeforeValidator(_read_time)]
+def _in_utc(value: datetime) -> datetime:
+    # Two times in one zone are compared by their clocks, which show an hour of autumn twice.
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{value.isoformat()} is before or after all times in UTC") from None
+
+
+# A moment in a record, in UTC whatever zone its ISO 8601 text has.
+StoredTime = Annotated[AwareDatetime, BeforeValidator(_read_time), AfterValidator(_in_utc)]
 
 
 def has_version(found: dict[str, Any], *versions: int) -> bool:

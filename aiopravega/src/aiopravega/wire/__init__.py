@@ -3,6 +3,7 @@
 from aiopravega.sizes import EVENT_HEADER, LARGEST_EVENT, MAX_EVENT
 from aiopravega.wire.attribute_commands import (
     CREATION_TIME,
+    LEDGER_MARK,
     REVISION_MARK,
     GetSegmentAttribute,
     SegmentAttribute,
@@ -79,6 +80,7 @@ __all__ = [
     "KEY_ANY_VERSION",
     "KEY_NOT_EXISTS",
     "LARGEST_EVENT",
+    "LEDGER_MARK",
     "MAX_EVENT",
     "MAX_FRAME",
     "NO_VALUE",

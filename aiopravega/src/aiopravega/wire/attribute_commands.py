@@ -11,6 +11,8 @@ from aiopravega.wire.commands import Long, Text, Uuid
 CREATION_TIME = uuid.UUID(int=1 << 127)
 # The attribute with the offset from which a state is read that several clients share (Pravega's `SegmentAttribute`).
 REVISION_MARK = uuid.UUID("7df9a874-246c-c9d6-9397-cdd19ead68c5")
+# The attribute of this package with the mark of the commit ledger that remembers the writes to a segment's stream.
+LEDGER_MARK = uuid.UUID("5fe280d0-64ed-576e-b2ee-9b99118aa5a4")
 
 
 @register

@@ -13,6 +13,7 @@ from dagster_pravega.io.range_read import RangeRead
 from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import arrow_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
+from dagster_pravega.metadata.written import claimant_of
 from dagster_pravega.partitions.event_time_windows import unit_of
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
@@ -107,7 +108,8 @@ class PravegaArrowIOManager(StreamIOManager):
         options = {**self.options, **options_of(context.definition_metadata)}
         maker = event_maker(rows.schema, ArrowOptions.parse(options), stream, self._registry)
         client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
-        write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation)
+        claimant = claimant_of(context.run_id, context.step_key)
+        write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation, claimant)
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""

@@ -10,6 +10,7 @@ from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
+from dagster_pravega.metadata.written import claimant_of
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.sessions import release, spark_session, use
 from pravega_jobs.spark.frames import ENCODE_OPTION, as_events, save_events
@@ -91,7 +92,8 @@ class PravegaSparkIOManager(StreamIOManager):
         given = options_of(context.definition_metadata)
         # Without `encode`, the metadata are options for reading the stream.
         options = {**self.options, **(given if ENCODE_OPTION in given else {})}
-        save_events(as_events(obj, options), self.pravega.get_config(), stream, write_id, options, generation)
+        claimant = claimant_of(context.run_id, context.step_key)
+        save_events(as_events(obj, options), self.pravega.get_config(), stream, write_id, options, generation, claimant)
 
     def schema_metadata(self, obj: "DataFrame") -> dict[str, Any]:
         """The columns of the DataFrame."""

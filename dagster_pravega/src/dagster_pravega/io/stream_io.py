@@ -23,7 +23,7 @@ from dagster_pravega.metadata.preview import preview
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import stream_of
-from dagster_pravega.metadata.written import WriteConfig, write_name
+from dagster_pravega.metadata.written import WriteConfig, claimant_of, write_name
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.spark.options import LEDGER_OPTION
@@ -127,7 +127,7 @@ class StreamIOManager(ConfigurableIOManager):
             write_id,
             lambda: client.run(find()),
             lambda: self.save(context, obj, stream, write_id, generation),
-            retried=context.step_context.previous_attempt_count > 0,
+            claimant=claimant_of(context.run_id, context.step_key),
         )
         if not done.by_this_try:
             context.log.warning("%s is done already: nothing is written again", done.record.name)

@@ -37,6 +37,14 @@ def write_name(context: OutputContext) -> str:
     return name_of_write(context.asset_key, partitions, context.step_context.dagster_run)
 
 
+def claimant_of(run_id: str, step_key: str) -> str:
+    """The work that writes: a step of one run, whose tries have the same code. A run executed again is other work.
+
+    A further try of the step recognises by it what an earlier try has written.
+    """
+    return f"dagster/run {run_id}/step {step_key}"
+
+
 def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterRun) -> str:
     """The name under which an asset is written, as for `write_name`; `partitions` is None for an asset without.
 

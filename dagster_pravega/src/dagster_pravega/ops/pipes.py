@@ -16,7 +16,7 @@ from dagster_pravega.io.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import data_version
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
-from dagster_pravega.metadata.written import name_of_write
+from dagster_pravega.metadata.written import claimant_of, name_of_write
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.remote.orders import (
     WorkOrder,
@@ -173,7 +173,7 @@ def hand_over(
                 pravega.stream_name(writes),
                 name_of_write(assets[0], partitions, context.run),
                 generation_of(None, context.run),
-                step.previous_attempt_count > 0,
+                claimant_of(step.run_id, step.step.key),
                 dict(options or {}),
             )
         inputs = {read.name: read.order() for read in reads}

@@ -34,6 +34,7 @@ def write_event_batches(
     batches: Iterable[EventBatch],
     ledger: str | None = None,
     generation: int = 1,
+    claimant: str | None = None,
 ) -> Written:
     """Write events exactly once: a further call with the same write id and the same events adds nothing.
 
@@ -48,6 +49,7 @@ def write_event_batches(
         ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope. It is
             made if it is missing.
         generation: the generation of the write; 2 writes other events after 1.
+        claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
@@ -59,7 +61,7 @@ def write_event_batches(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     began = time.monotonic()
-    protocol, job = client.run(begin_events(client.asynchronous, stream, write_id, ledger, generation))
+    protocol, job = client.run(begin_events(client.asynchronous, stream, write_id, ledger, generation, claimant))
     tally = EventTally()
     if job.done is not None:
         for batch in batches:

@@ -27,7 +27,12 @@ class NewEvent:
 
 
 async def write_event_list(
-    client: PravegaClient, stream: StreamName, write_id: str, events: Sequence[NewEvent], ledger: str | None = None
+    client: PravegaClient,
+    stream: StreamName,
+    write_id: str,
+    events: Sequence[NewEvent],
+    ledger: str | None = None,
+    claimant: str | None = None,
 ) -> Written:
     """Write events exactly once: a further call with the same write id and the same events adds nothing.
 
@@ -38,6 +43,7 @@ async def write_event_list(
         events: the events, in one transaction; events of one routing key stay in their order.
         ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope. It is
             made if it is missing.
+        claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
@@ -47,7 +53,7 @@ async def write_event_list(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     began = time.monotonic()
-    protocol, job = await begin_events(client, stream, write_id, ledger)
+    protocol, job = await begin_events(client, stream, write_id, ledger, claimant=claimant)
     tally = EventTally()
     tally.add((event.data, event.routing_key) for event in events)
     if job.done is not None:

@@ -55,7 +55,12 @@ class EventTally:
 
 
 async def begin_events(
-    client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None, generation: int = 1
+    client: PravegaClient,
+    stream: StreamName,
+    write_id: str,
+    ledger: str | None,
+    generation: int = 1,
+    claimant: str | None = None,
 ) -> tuple[CommitProtocol, WriteJob]:
     """Begin a write, or find that it is done (`WriteJob.done`). Writes that dead drivers have left are finished first.
 
@@ -71,7 +76,7 @@ async def begin_events(
     warning = await commits.mark(stream)
     if warning is not None:
         logger.warning("%s", warning)
-    protocol = commits.protocol()
+    protocol = commits.protocol(claimant=claimant)
     await protocol.finish_unfinished(stream)
     job = await protocol.begin(stream, write_id, uuid4(), generation)
     if job.lost is not None:

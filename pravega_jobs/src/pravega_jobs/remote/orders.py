@@ -18,7 +18,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 
 # Of the JSON, so that another release refuses what it would not understand.
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 _OPTION_PREFIX: Final = f"{ENVIRONMENT_PREFIX}OPTION_"
 _SECRET_ENDS: Final = ("password", "token")
 Times = tuple[datetime, datetime]
@@ -73,13 +73,14 @@ class InputOrder:
 class WriteOrder:
     """An order to make a write once: the stream, and the id and the generation of the write.
 
-    `retried`: True if this is a further try of the same run, whose earlier try may have done the write.
+    `claimant` is the work that writes, as the record will name it: an earlier try with the same one may have done the
+    write. None: rows of a write that is done are always compared.
     """
 
     stream: StreamName
     write_id: str
     generation: int = 1
-    retried: bool = False
+    claimant: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class WriteOrder:
             "stream": str(self.stream),
             "write_id": self.write_id,
             "generation": self.generation,
-            "retried": self.retried,
+            "claimant": self.claimant,
             "options": plain,
             "secret_options": sorted(secrets),
         }
@@ -102,7 +103,7 @@ class WriteOrder:
             ConfigurationError: the environment lacks an option that is a secret.
         """
         stream = StreamName.parse(given["stream"])
-        return cls(stream, given["write_id"], given["generation"], given["retried"], _whole(given))
+        return cls(stream, given["write_id"], given["generation"], given["claimant"], _whole(given))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.cuts import StreamCutRange
 from aiopravega.names import StreamName
 from pravega_jobs.spark.options import (
+    CLAIMANT_OPTION,
     FORMAT,
     METADATA_COLUMNS_OPTION,
     READ_BYTES,
@@ -68,11 +69,13 @@ def save_events(
     write_id: str,
     options: Mapping[str, str],
     generation: int = 1,
+    claimant: str | None = None,
 ) -> None:
-    """Write the rows of a frame under a write id. `options` are more options of the data source."""
+    """Write the rows of a frame under a write id, for a claimant. `options` are more options of the data source."""
     keep_secrets_out_of_logs()
     sink = frame.write.format(FORMAT).mode("append").options(**options).options(**connection_options(config))
-    sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}).save()
+    own = {STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}
+    sink.options(**own, **({} if claimant is None else {CLAIMANT_OPTION: claimant})).save()
 
 
 def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":

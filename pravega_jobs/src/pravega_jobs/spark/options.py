@@ -37,6 +37,8 @@ WRITE_ID_OPTION: Final = "write_id"
 ON_WRITTEN_OPTION: Final = "on_written"
 # The generation of a write, from 1 on: rows that are written again on purpose have a greater one.
 REBUILD_OPTION: Final = "rebuild"
+# The work that a write is for, by which a later try of the same run and step recognises its own record. For schedulers.
+CLAIMANT_OPTION: Final = "claimant"
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
 # A metadata column for jobs that count: null in the events' rows. After the last event of each piece of the range comes

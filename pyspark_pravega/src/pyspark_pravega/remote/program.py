@@ -108,8 +108,9 @@ class RemoteProgram(ABC):
                     output.write_id,
                     output.options,
                     output.generation,
+                    output.claimant,
                 ),
-                retried=output.retried,
+                claimant=output.claimant,
             )
         self._written = {"by_this_try": done.by_this_try, "seconds": done.seconds}
         verb = "Written" if done.by_this_try else "Written already by an earlier try:"

@@ -184,8 +184,8 @@ def _all_rows(partitions: Sequence[PartitionResult]) -> Fingerprint:
 def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:
     ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
     if options.wait_visible:
-        return ledger.protocol(poll=options.poll, retain=options.ledger_retain)
-    return ledger.protocol(visible_within=None, retain=options.ledger_retain)
+        return ledger.protocol(poll=options.poll, retain=options.ledger_retain, claimant=options.claimant)
+    return ledger.protocol(visible_within=None, retain=options.ledger_retain, claimant=options.claimant)
 
 
 def _log_speed(job: WriteJob, record: CommitRecord) -> None:

@@ -17,6 +17,7 @@ from aiopravega.ledger import ledger_name
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 from pravega_jobs.spark.options import (
+    CLAIMANT_OPTION,
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     LEDGER_OPTION,
@@ -80,6 +81,7 @@ WRITE_OPTIONS: Final = (
     LEDGER_OPTION,
     ON_WRITTEN_OPTION,
     REBUILD_OPTION,
+    CLAIMANT_OPTION,
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
@@ -137,8 +139,9 @@ class WriteOptions:
 
     `write_id` names the write: a write that is done under this name is not done again. If the user gives none, the name
     is random: the tasks of a job may be retried, but a job that runs again writes again. `on_written` is the rule for a
-    used write id; `rebuild` is the generation of the write. The ledger of writes is the key-value table `ledger_table`
-    of `ledger_scope`, which remembers a write for at least `ledger_retain`.
+    used write id; `rebuild` is the generation of the write, `claimant` the work that it is for. The ledger
+    of writes is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for at least
+    `ledger_retain`.
     """
 
     config: PravegaConfig
@@ -153,6 +156,7 @@ class WriteOptions:
     write_id: str
     on_written: OnWritten
     rebuild: int
+    claimant: str | None
     ledger_scope: str
     ledger_table: str
     ledger_retain: float
@@ -183,7 +187,7 @@ class WriteOptions:
         config = given.config()
         stream = given.stream(config)
         mode = _mode(given)
-        for option in (WRITE_ID_OPTION, ON_WRITTEN_OPTION, REBUILD_OPTION):
+        for option in (WRITE_ID_OPTION, ON_WRITTEN_OPTION, REBUILD_OPTION, CLAIMANT_OPTION):
             if given.text(option) is not None and mode is not WriterMode.EXACTLY_ONCE:
                 raise ConfigurationError(
                     f"option {option!r} needs exactly_once=true: plain writes cannot be recognised"
@@ -232,6 +236,7 @@ class WriteOptions:
             write_id=given.text(WRITE_ID_OPTION) or str(uuid4()),
             on_written=on_written,
             rebuild=given.number(REBUILD_OPTION) or 1,
+            claimant=given.text(CLAIMANT_OPTION),
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,

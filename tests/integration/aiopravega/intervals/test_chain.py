@@ -7,7 +7,8 @@ import pytest
 from aiopravega import StreamCutRange
 from aiopravega.errors import StreamMadeAgainError, StreamTruncatedError
 from aiopravega.intervals import OnTruncated, next_start, verify
-from aiopravega.intervals.chain.next_start import begin_at_tail, not_done, take_over, waited_for
+from aiopravega.intervals.chain.next_start import begin_at_tail, waited_for
+from aiopravega.intervals.chain.take_over import not_done, take_over
 from aiopravega.ledger import Interval
 
 BYTES_OF_TEN = 10 * 13
@@ -92,7 +93,7 @@ async def test_the_next_run_takes_over_what_one_has_left(client, stream, ledger,
     assert left is not None
     assert left.interval == "tuesday"
     assert await waited_for(ledger, left.identity) is None
-    assert re.search(r"'tuesday' of 'ada' .* it is open since .* .on_open='take_over'", str(not_done(left)))
+    assert re.search(r"'tuesday' of 'ada' .* .* open since .* pravega cuts skip", str(not_done(left)))
 
     await take_over(ledger, wednesday, left)
     assert await run("wednesday") == 2 * BYTES_OF_TEN

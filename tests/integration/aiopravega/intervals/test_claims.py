@@ -77,8 +77,8 @@ async def test_a_claimed_range_that_is_gone_is_reported(client, stream):
     assert await claim_times(client, stream, "ada", day(1)) == left
 
     ledger = client.table(stream.scope, CUT_TABLE)
-    await ledger.put(Interval("ada", stream, claimed.interval).key, b'{"version": 5}')
-    with pytest.raises(LedgerError, match="version 5 of a cut ledger"):
+    await ledger.put(Interval("ada", stream, claimed.interval).key, b'{"version": 6}')
+    with pytest.raises(LedgerError, match="version 6 of a cut ledger"):
         await claim_times(client, stream, "ada", day(1))
 
 

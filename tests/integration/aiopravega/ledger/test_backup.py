@@ -88,6 +88,32 @@ async def test_a_file_that_is_older_than_a_stream_is_refused(driver, make_driver
     assert (await restored.begin("later")).done is None
 
 
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("exported", ["of the first stream", "of no stream"])
+async def test_a_stream_that_was_made_again_is_a_reason_to_refuse(
+    driver, client, command, scope, make_stream, events_in, exported
+):
+    if exported == "of the first stream":
+        await command("export")
+    await client.delete_stream(driver.sink)
+    if exported == "of no stream":
+        await command("export")
+    assert await make_stream(2) == driver.sink
+    await driver.ledger.mark(driver.sink)
+    again = await driver.protocol.commit(await driver.start("first"), await driver.write(b"a", b"bb"))
+    assert again.state is CommitState.DONE
+    await client.delete_table(scope, "commit-ledger")
+
+    code, _, error = await command("import", "--yes")
+
+    assert code == 2
+    assert f"{driver.sink} was deleted and made again" in error
+    assert "--accept-written" in error
+    assert "commit-ledger" not in await client.list_tables(scope)
+    assert await events_in() == [b"a", b"bb"]
+    assert (await command("import", "--yes", "--accept-written", str(driver.sink)))[0] == 0
+
+
 async def test_a_stream_that_could_not_be_marked_counts_too(driver, client, command, scope):
     for write_id in ("first", "later"):
         await driver.protocol.commit(await driver.start(write_id), await driver.write(b"a"))

@@ -2,12 +2,14 @@
 
 import asyncio
 import uuid
+from dataclasses import replace
 
 import pytest
 
 from aiopravega import ScalingPolicy
 from aiopravega.commands.ledger import main
 from aiopravega.errors import StreamNotFoundError, WrongLedgerError
+from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
 
 
@@ -114,6 +116,73 @@ async def test_a_stream_that_was_made_again_takes_any_ledger(client, scope, ledg
     await other.create()
 
     await other.mark(sink)
+
+
+@pytest.fixture
+def lose_tags(client, sink):
+    """Does what a tool does that sets the tags of a stream and does not know ours."""
+
+    async def lose_tags() -> None:
+        configuration = await client.controller.stream_configuration(sink)
+        await client.controller.update_stream(sink, replace(configuration, tags=("another",)))
+
+    return lose_tags
+
+
+async def test_a_tag_that_somebody_has_removed_is_put_back(ledger, sink, tags, lose_tags, caplog):
+    await ledger.mark(sink)
+    before = await tags()
+    await lose_tags()
+
+    assert await ledger.mark(sink) is None
+
+    assert await tags() == ("another", *before)
+    assert f"its tag {before[0]} was removed" in caplog.text
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+async def test_another_ledger_is_noticed_without_the_tag(client, scope, ledger, sink, tags, lose_tags, scaled):
+    await ledger.mark(sink)
+    await lose_tags()
+    if scaled:
+        await client.scale_stream(sink, 3)
+    other = client.commit_ledger(scope, "other")
+    await other.create()
+
+    with pytest.raises(WrongLedgerError, match=f"not that of the ledger {scope}/other .* its tag, .*, was removed"):
+        await other.mark(sink)
+
+    assert await tags() == ("another",)
+    await other.mark(sink, adopt=True)
+    assert await other.mark(sink) is None
+    with pytest.raises(WrongLedgerError):
+        await ledger.mark(sink)
+
+
+async def test_a_ledger_that_was_deleted_is_noticed_without_the_tag(client, ledger, sink, lose_tags):
+    await ledger.mark(sink)
+    await lose_tags()
+    assert await client.controller.delete_table(ledger.scope, ledger.table)
+    again = client.commit_ledger(ledger.scope, ledger.table)
+    await again.create()
+
+    with pytest.raises(WrongLedgerError, match=r"or this one was deleted.*pravega ledger adopt --stream"):
+        await again.mark(sink)
+
+
+async def test_a_mark_of_an_older_release_is_put_into_the_segments(client, scope, ledger, sink, lose_tags):
+    tag = tag_of(await ledger._identity(), f"{scope}/{ledger.table}")
+    configuration = await client.controller.stream_configuration(sink)
+    await client.controller.update_stream(sink, replace(configuration, tags=(tag,)))
+    await ledger.mark(sink)
+    await client.scale_stream(sink, 3)
+    await ledger.mark(sink)
+    await lose_tags()
+    other = client.commit_ledger(scope, "other")
+    await other.create()
+
+    with pytest.raises(WrongLedgerError):
+        await other.mark(sink)
 
 
 async def test_a_sealed_stream_is_not_marked_and_can_still_be_compared_with(client, ledger, sink, make_stream):

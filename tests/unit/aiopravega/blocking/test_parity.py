@@ -39,6 +39,7 @@ ONLY_ASYNCIO = {
     "CommitLedger.lease_notes": "a part of the protocol, which no program calls",
     "CommitLedger.pending": "a part of the protocol, which no program calls",
     "CommitLedger.sweeper": "a part of the protocol, which no program calls",
+    "CommitLedger.turns": "a part of the protocol, which no program calls",
     "KeyValueTable.create_if_missing": "a part of the ledgers, which make their tables by it",
     "Deserializer.readers": "the blocking form reads with it in its caller's thread",
 }

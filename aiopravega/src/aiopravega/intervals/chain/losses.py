@@ -78,16 +78,19 @@ async def left_to_process(
 ) -> Left | None:
     """The rest of an interval's range that is to be processed, maybe again; None: nothing of the range is gone.
 
+    An interval that is done can lose its range only with its stream: then it is processed again, from the stream that
+    has the name now, if losses are skipped.
+
     Raises:
         LedgerError: somebody has decided that the interval is skipped.
         StreamTruncatedError: a part is gone, and must not be skipped; not checked for an interval that is done.
-        StreamMadeAgainError: the range is of a stream that was deleted.
+        StreamMadeAgainError: the range is of a stream that was deleted, and must not be skipped.
     """
     check_not_skipped(record)
     left = await what_is_left(client, record.range.start, record.range.end if record.is_waiting else None)
     if left.gone is None or (not record.is_waiting and left.made_again is None):
         return None
-    if not record.is_waiting or on_truncated is OnTruncated.FAIL:
+    if on_truncated is OnTruncated.FAIL:
         raise left.refusal(record.identity)
     return left
 

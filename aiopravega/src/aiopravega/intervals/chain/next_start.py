@@ -11,7 +11,7 @@ from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.errors import LedgerError, TableConflictError
+from aiopravega.errors import TableConflictError
 from aiopravega.intervals.chain.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
@@ -80,24 +80,3 @@ async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
 
 def _not_done_of_another(last: StoredRange, interval: Interval) -> CutRecord | None:
     return last.record if last.record.is_waiting and last.interval != interval.name else None
-
-
-async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:
-    """Let the last interval of the chain, which is not done, give its range back: the next range has the same start.
-
-    If it is done by now, or another run has a range after it, it keeps its range: call `next_start` again in any case.
-    """
-    with contextlib.suppress(TableConflictError):
-        if (await ledger.find(record.identity)) == record:
-            await ledger.give_back(record.identity, f"taken over by {interval.name!r}", by=by)
-
-
-def not_done(record: CutRecord) -> LedgerError:
-    """The error for an interval that has waited long enough for this one."""
-    since = record.state_since.isoformat(timespec="seconds")
-    why = f" ({record.reason})" if record.state is IntervalState.FAILED else ""
-    return LedgerError(
-        f"{record.identity} is not done: it is {record.state.value} since {since}, by "
-        f"{record.changed_by or record.recorded_by}{why}. Run it again, have the next run take its range over "
-        "(on_open='take_over'), continue without it (on_open='skip'), or decide with pravega cuts skip"
-    )

@@ -16,7 +16,7 @@ from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
-from aiopravega.intervals.chain.claims import interval_name
+from aiopravega.intervals.chain.claims import former_name, in_utc, interval_name
 from aiopravega.intervals.chain.losses import is_passage
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval
 from aiopravega.ledger import CutLedger, CutRecord, Interval
@@ -106,8 +106,12 @@ async def plan_times(
     """
     if len(times) < 2:  # noqa: PLR2004 - a start and an end
         raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
-    intervals = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
     records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
+    names = {record.interval for record in records}
+    intervals: dict[str, tuple[datetime, datetime]] = {}
+    for since, until in pairwise(times):
+        former = former_name(since, until)
+        intervals[former if former in names else interval_name(since, until)] = in_utc((since, until))
     recorded = await _from_records(client, [record for record in records if record.interval in intervals])
     known = {interval.name: interval for interval in recorded}
     gate = asyncio.Semaphore(_AT_A_TIME)

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAY: Final = timedelta(days=1)
 _MONTH: Final = "mo"
 _MONTHS_OF_A_YEAR: Final = 12
 _TEXT: Final = re.compile(r"(\d+) ?([a-z]+)")
@@ -42,17 +43,24 @@ class Step:
     def times(self, since: datetime, until: datetime) -> list[datetime]:
         """The edges of the intervals between two times; the last interval may be shorter.
 
+        Days, weeks and months are those of the zone of `since`: a day may have 23 or 25 hours. Hours always have 60
+        minutes.
+
         Raises:
             ConfigurationError: there are too many intervals, or a month lacks the day of the month of `since`.
         """
         edges: list[datetime] = []
-        while (edge := self._after(since, len(edges))) < until:
+        # Times of one zone compare as its clocks show them: moments are compared.
+        end = until.astimezone(UTC)
+        while (edge := self._after(since, len(edges))).astimezone(UTC) < end:
             edges.append(edge)
             if len(edges) > _MOST:
                 raise ConfigurationError(f"the step is too short: these would be more than {_MOST:,} intervals")
         return [*edges, until]
 
     def _after(self, since: datetime, steps: int) -> datetime:
+        if not self.months and self.length % _DAY:
+            return (since.astimezone(UTC) + steps * self.length).astimezone(since.tzinfo)
         if not self.months:
             return since + steps * self.length
         years, month = divmod(since.month - 1 + steps * self.months, _MONTHS_OF_A_YEAR)

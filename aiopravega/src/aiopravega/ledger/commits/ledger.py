@@ -47,6 +47,7 @@ class CommitLedger(CommitTable):
     ) -> None:
         super().__init__(controller, store, tail, scope, table)
         self._controller = controller
+        self._store = store
         self._keepers = keepers or Keepers()
 
     async def create(self) -> bool:
@@ -70,7 +71,7 @@ class CommitLedger(CommitTable):
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
-        return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
+        return await mark(self._controller, self._store, stream, await self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
         """The id of this ledger, which no other ledger has, not even a deleted one of its name."""
@@ -100,6 +101,9 @@ class CommitLedger(CommitTable):
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
         retain: float | None = DEFAULT_RETAIN,
+        claimant: str | None = None,
     ) -> CommitProtocol:
         """The protocol of exactly-once writes over this ledger; see `aiopravega.ledger.CommitProtocol`."""
-        return CommitProtocol(self._controller, self, visible_within=visible_within, poll=poll, retain=retain)
+        return CommitProtocol(
+            self._controller, self, visible_within=visible_within, poll=poll, retain=retain, claimant=claimant
+        )

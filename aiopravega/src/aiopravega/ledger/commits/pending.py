@@ -22,6 +22,8 @@ from aiopravega.tables import KeyValueTable, TableEntry
 _ATTEMPT_BYTES: Final = 16
 _STREAM_BYTES: Final = KEY_LENGTH - len(PENDING_PREFIX) - _ATTEMPT_BYTES
 _VERSION: Literal[2] = 2
+# Stands for an attempt in the entry that says whose turn it is (`aiopravega.ledger.commits.turns`).
+TURN: Final = UUID(int=0)
 
 
 class _Value(BaseModel):
@@ -57,13 +59,8 @@ class PendingWrites:
 
     async def note(self, record: CommitRecord) -> None:
         """Note that an attempt is about to put this record."""
-        value = _Value(
-            sink=record.sink,
-            write_id=record.write_id,
-            record=record_key(record.sink, record.write_id).hex(),
-            noted_at=time.time(),
-        )
-        await self._table.put(_key(record.sink, record.attempt), with_checksum(value.model_dump_json()))
+        value = entry_value(record.sink, record.write_id)
+        await self._table.put(entry_key(record.sink, record.attempt), value)
 
     async def of(self, sink: StreamName) -> list[PendingWrite]:
         """The pending writes to a stream.
@@ -74,7 +71,8 @@ class PendingWrites:
         """
         first = _start(sink) + b"\0" * _ATTEMPT_BYTES
         last = _start(sink) + b"\xff" * _ATTEMPT_BYTES
-        entries = [entry async for entry in self._table.entries(first, last)]
+        turn = entry_key(sink, TURN)
+        entries = [entry async for entry in self._table.entries(first, last) if entry.key != turn]
         return [
             PendingWrite(sink, value.write_id, UUID(bytes=entry.key[-_ATTEMPT_BYTES:]), bytes.fromhex(value.record))
             for entry in entries
@@ -83,7 +81,7 @@ class PendingWrites:
 
     async def remove(self, sink: StreamName, attempt: UUID) -> None:
         """Remove the entry of an attempt; there need be none."""
-        await self._table.remove_all([_key(sink, attempt)])
+        await self._table.remove_all([entry_key(sink, attempt)])
 
 
 def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
@@ -91,11 +89,18 @@ def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
     return is_dead(_read(entry).noted_at, now)
 
 
+def entry_value(sink: StreamName, write_id: str) -> bytes:
+    """The value of an entry that is put now."""
+    value = _Value(sink=sink, write_id=write_id, record=record_key(sink, write_id).hex(), noted_at=time.time())
+    return with_checksum(value.model_dump_json())
+
+
 def _start(sink: StreamName) -> bytes:
     return PENDING_PREFIX + hashlib.sha256(str(sink).encode()).digest()[:_STREAM_BYTES]
 
 
-def _key(sink: StreamName, attempt: UUID) -> bytes:
+def entry_key(sink: StreamName, attempt: UUID) -> bytes:
+    """The key of the entry of an attempt."""
     return _start(sink) + attempt.bytes
 
 

@@ -52,7 +52,8 @@ class CommitProtocol:
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait. `poll` is
     the pause between two checks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a write of
-    this protocol that is done; None: forever.
+    this protocol that is done; None: forever. `claimant` is the work that the writes are for, as a text: a later try of
+    the same work recognises its own records by it.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class CommitProtocol:
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
         retain: float | None = DEFAULT_RETAIN,
+        claimant: str | None = None,
     ) -> None:
         self._controller = controller
         self._ledger = ledger
         self._visible_within = visible_within
         self._poll = poll
         self._retain = retain
+        self._claimant = claimant
 
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1) -> WriteJob:
         """Begin a write, or find that it is done: then `WriteJob.done` is its record, and nothing is to be written.
@@ -116,7 +119,8 @@ class CommitProtocol:
     ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
-        The transactions of partitions that the job does not need are aborted: all, if the write is done already.
+        A commit that waits until readers see it takes its turn: then no other such commit is between its cuts. The
+        transactions of partitions that the job does not need are aborted: all, if the write is done already.
 
         Args:
             job: as `begin` gave it.
@@ -136,6 +140,19 @@ class CommitProtocol:
             await self.abandon(job, [part.txn_id for part in partitions])
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
+        if self._visible_within is None or not wanted:
+            return await self._decide(job, partitions, wanted, witnessed_at)
+        async with self._ledger.turns.take(job.sink, job.write_id):
+            return await self._decide(job, partitions, wanted, witnessed_at)
+
+    async def _decide(
+        self,
+        job: WriteJob,
+        partitions: Sequence[PartitionCommit],
+        wanted: Sequence[PartitionCommit],
+        witnessed_at: datetime | None,
+    ) -> CommitRecord:
+        """Put the record, and commit the wanted transactions; `commit` says what it raises."""
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
         try:
             record = CommitRecord(
@@ -147,6 +164,7 @@ class CommitProtocol:
                 partitions=_partitions(job, wanted),
                 prepared_at=datetime.now(UTC),
                 by=myself(),
+                claimant=self._claimant,
                 retain=self._retain,
                 witnessed_at=witnessed_at,
                 start=await self._start(job),

@@ -2,7 +2,7 @@
 
 A record has a version. A reader that meets a version that it does not know stops: a guess at the meaning of a newer
 release could write a job twice. Version 1 has no hashes of rows, so that its rows cannot be compared by them. Version 2
-has neither cuts nor earlier generations, and no checksum of the record.
+has neither cuts nor earlier generations, and no checksum of the record. Version 3 has no claimant.
 
 The table has entries besides the records. The keys of records are hashes; keys of other entries have the same length
 and prefixes: one hash in 2**64 has such a prefix, or comes after these keys, so no record lies among them.
@@ -13,10 +13,10 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
@@ -31,8 +31,10 @@ from aiopravega.ledger.stored_json import (
 )
 from aiopravega.names import StreamName
 
-RECORD_VERSION: Literal[3] = 3
-_READ_VERSIONS: Final = (1, 2, RECORD_VERSION)
+RECORD_VERSION: Literal[4] = 4
+# The first version that has a checksum, and is read as it is.
+_CHECKED_VERSION: Literal[3] = 3
+_READ_VERSIONS: Final = (1, 2, _CHECKED_VERSION, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
@@ -49,6 +51,11 @@ NOTES_FROM: Final = NOTE_PREFIX.ljust(KEY_LENGTH, b"\0")
 PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")
 # A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
 _LONGEST_LIFE: Final = 2 * 24 * 3600.0
+
+
+def _as_of_now(_: int) -> Literal[4]:
+    """The version in which a record that was read is stored again."""
+    return RECORD_VERSION
 
 
 class CommitState(StrEnum):
@@ -81,9 +88,10 @@ class CommitRecord(BaseModel):
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
     name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
-    the decision. `resolved` says that a person has decided about the write: then it may differ from the job's rows.
-    `retain` is the number of seconds for which it is remembered after it is done, None: forever. `witnessed_at` is a
-    time of the servers' clock before it was decided.
+    the decision. `claimant` is the work that made it, a text of the caller such as a run and its step, by which a later
+    try recognises its own write; None: it was not said. `resolved` says that a person has decided about the write: then
+    it may differ from the job's rows. `retain` is the number of seconds for which it is remembered after it is done,
+    None: forever. `witnessed_at` is a time of the servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
     after all was visible; None: it was not noted. `earlier` are the records of the earlier generations of the write,
@@ -92,7 +100,7 @@ class CommitRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[3] = RECORD_VERSION
+    version: Annotated[Literal[3, 4], AfterValidator(_as_of_now)] = RECORD_VERSION
     state: CommitState
     sink: StoredStream
     incarnation: int
@@ -102,6 +110,7 @@ class CommitRecord(BaseModel):
     prepared_at: StoredTime
     done_at: StoredTime | None = None
     by: str = ""
+    claimant: str | None = None
     resolved: bool = False
     retain: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     witnessed_at: StoredTime | None = None
@@ -230,10 +239,10 @@ class CommitRecord(BaseModel):
                 "use the release that wrote it, or a newer one"
             )
         try:
-            if found["version"] == RECORD_VERSION:
+            if found["version"] >= _CHECKED_VERSION:
                 content = without_checksum(value)
             else:
-                content = json.dumps(found | {"version": RECORD_VERSION}).encode()
+                content = json.dumps(found | {"version": _CHECKED_VERSION}).encode()
             record = cls.model_validate_json(content, strict=True)
         except ValueError as error:  # pydantic's are
             raise LedgerError(f"a damaged ledger record: {error}") from None

@@ -61,7 +61,8 @@ def _rows_difference(record: CommitRecord, rows: Fingerprint) -> str:
 
 def _origin(record: CommitRecord) -> str:
     by = f" by {record.by}" if record.by else ""
-    return f"written at {record.prepared_at.isoformat(timespec='seconds')}{by} (attempt {record.attempt})"
+    work = f" for {record.claimant}" if record.claimant else ""
+    return f"written at {record.prepared_at.isoformat(timespec='seconds')}{by}{work} (attempt {record.attempt})"
 
 
 def completed(

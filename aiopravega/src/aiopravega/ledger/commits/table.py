@@ -16,6 +16,7 @@ from aiopravega.ledger.commits.leases import LeaseNotes
 from aiopravega.ledger.commits.pending import PendingWrites
 from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, is_record, record_key
 from aiopravega.ledger.commits.sweeper import Sweeper
+from aiopravega.ledger.commits.turns import Turns
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -57,6 +58,11 @@ class CommitTable:
     def pending(self) -> PendingWrites:
         """The writes that are decided and not done."""
         return PendingWrites(self._table)
+
+    @property
+    def turns(self) -> Turns:
+        """The turns of the writes to each stream."""
+        return Turns(self._table)
 
     def lease_notes(self, attempt: UUID) -> LeaseNotes:
         """The notes of the transactions of an attempt that are kept open."""

@@ -46,6 +46,22 @@ class CutEntries:
         """The valid record of an interval, or None: it has no range yet."""
         return (await self._current(interval))[0]
 
+    async def find_first(self, interval: Interval, former: Interval) -> tuple[CutRecord | None, CutRecord | None]:
+        """The valid records of an interval, and of another one of the same consumer and stream, by one request.
+
+        `former` is the name by which an older release knew the interval.
+        """
+        keys = [interval.last_key, interval.key, former.key]
+        entries = {entry.key: CutRecord.from_json(entry.value) for entry in await self._table.get_all(keys)}
+        last = entries.get(interval.last_key)
+
+        def valid(name: Interval) -> CutRecord | None:
+            own = entries.get(name.key)
+            is_last = last is not None and last.interval == name.name
+            return last if is_last and last is not None and (own is None or is_newer(last, own)) else own
+
+        return valid(interval), valid(former)
+
     async def recorded(self, interval: Interval) -> StreamCutRange | None:
         """The range of an interval, or None: it has none yet."""
         found = await self.find(interval)

@@ -9,13 +9,14 @@ interval of its chain. This module knows no scheduler.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
+from aiopravega.ledger.intervals.claimant import Claimant, Part, Sink
 from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, is_newer
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, IntervalState, SkippedPart
 from aiopravega.names import StreamName
@@ -58,6 +59,7 @@ class CutLedger(CutEntries):
         by: str | None = None,
         skipped: SkippedPart | None = None,
         state: IntervalState = IntervalState.OPEN,
+        claimant: Claimant | None = None,
     ) -> CutRecord:
         """Record the range of an interval; it becomes the last of the chain. An older range of the interval is dropped.
 
@@ -70,6 +72,7 @@ class CutLedger(CutEntries):
             by: its author.
             skipped: the part between the last range and this one, if it is gone.
             state: SKIPPED if it is not to be processed.
+            claimant: the task that processes it.
 
         Raises:
             TableConflictError: the consumer took another range meanwhile: nothing is recorded. Ask again.
@@ -86,7 +89,9 @@ class CutLedger(CutEntries):
         follows = after is not None and taken.start == expected and (after.record.follows or not again)
         if after is not None:
             number = max(number, after.record.number + 1)
-        record = CutRecord.new(interval, taken, by=by, number=number, follows=follows, skipped=skipped)
+        record = CutRecord.new(
+            interval, taken, by=by, number=number, follows=follows, skipped=skipped, claimant=claimant
+        )
         record = record.model_copy(update={"state": state})
         if after is not None and not again:
             await self._complete(after.record)
@@ -106,12 +111,13 @@ class CutLedger(CutEntries):
         follows: bool = False,
         times: tuple[datetime, datetime] | None = None,
         by: str | None = None,
+        claimant: Claimant | None = None,
     ) -> CutRecord:
         """Record a range for an interval that has none, outside of any chain; returns the interval's record then.
 
         The first claim decides: the same interval has the same range for all callers.
         """
-        record = CutRecord.new(interval, taken, by=by, number=number, follows=follows, times=times)
+        record = CutRecord.new(interval, taken, by=by, number=number, follows=follows, times=times, claimant=claimant)
         while True:
             found = await self.find(interval)
             if found is not None:
@@ -136,7 +142,7 @@ class CutLedger(CutEntries):
         Raises:
             LedgerError: the interval has another range than `record` meanwhile.
         """
-        cuts = {"start": taken.start.to_text(), "end": taken.end.to_text(), "follows": False}
+        cuts = {"start": taken.start.to_text(), "end": taken.end.to_text(), "follows": False, "parts": ()}
 
         def change(found: CutRecord) -> CutRecord:
             if (found.start, found.end) != (record.start, record.end):
@@ -145,17 +151,61 @@ class CutLedger(CutEntries):
 
         return await self._change(record.identity, change)
 
+    # --- claims ---------------------------------------------------------------------------------------------
+
+    async def expect(self, interval: Interval, names: Sequence[str], *, claimant: Claimant | None = None) -> CutRecord:
+        """Record who processes an interval, and the parts that have to be done before the interval is done.
+
+        To repeat it changes nothing. Another claimant, such as a later run of a partition, begins with new parts. An
+        interval that is done keeps its record.
+
+        Args:
+            interval: the interval.
+            names: the names of the parts: outputs of a step, or tasks that read the range.
+            claimant: the task that processes it.
+
+        Raises:
+            LedgerError: the interval has no range, or is not to be processed any more.
+        """
+
+        def change(record: CutRecord) -> CutRecord:
+            return record if record.is_done else _still_claimed(record).expecting(names, claimant)
+
+        return await self._change(interval, change)
+
+    async def declare(self, interval: Interval, part: str, sink: Sink) -> CutRecord:
+        """Record into what a part of a claim is written, before the first request of its write.
+
+        A take-over asks the sink. After a take-over this call is refused, so that the old claimant does not write.
+
+        Raises:
+            LedgerError: the interval has no range, or is not to be processed any more.
+        """
+
+        def change(record: CutRecord) -> CutRecord:
+            if record.is_done:  # processed again
+                return record
+            return _still_claimed(record).with_part(Part(name=part, sink=sink))
+
+        return await self._change(interval, change)
+
     # --- states ---------------------------------------------------------------------------------------------
 
     async def finish(
-        self, interval: Interval, processed: StreamCutRange | None = None, *, by: str | None = None
+        self,
+        interval: Interval,
+        processed: StreamCutRange | None = None,
+        *,
+        by: str | None = None,
+        part: str | None = None,
     ) -> CutRecord:
-        """Record that an interval has been processed; to repeat it changes nothing.
+        """Record that an interval, or a part of its claim, has been processed; to repeat it changes nothing.
 
         Args:
             interval: the interval.
             processed: the range that was processed; refused if the interval has got another one meanwhile.
             by: the author of the change.
+            part: the name of a part. The interval is done when all of its parts are.
 
         Raises:
             LedgerError: the interval has no range, or another one, or was skipped, or has given its range back.
@@ -166,11 +216,11 @@ class CutLedger(CutEntries):
                 raise LedgerError(f"{interval} has got another range than the one that was processed: process it again")
             if record.is_done:
                 return record
-            if not record.is_waiting:
-                raise LedgerError(
-                    f"{interval} cannot be done, because it is {record.state.value}, by {record.changed_by}: "
-                    f"{record.reason}. Reopen it first, if no other job has processed its range"
-                )
+            record = _still_claimed(record)
+            if part is not None:
+                record = record.with_part(record.part(part).model_copy(update={"done": True}))
+                if not all(each.done for each in record.parts):
+                    return record
             return record.changed(IntervalState.DONE, by)
 
         return await self._change(interval, change)
@@ -195,12 +245,21 @@ class CutLedger(CutEntries):
         """
         return await self._change(interval, _waiting_to(IntervalState.SKIPPED, interval, reason, by))
 
-    async def give_back(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
+    async def give_back(
+        self, interval: Interval, reason: str, *, by: str | None = None, judged: CutRecord | None = None
+    ) -> CutRecord:
         """Record that the range of the last interval of a chain belongs to the next one, and why.
+
+        Args:
+            interval: the interval.
+            reason: the reason.
+            by: the author of the change.
+            judged: the record on which the decision stands; it must still be the record of the interval.
 
         Raises:
             LedgerError: the interval has no range, or is done, or is not the last one of a chain.
-            TableConflictError: somebody has taken a range after it meanwhile: it keeps its own. Ask again.
+            TableConflictError: somebody has taken a range after it meanwhile, or its record is not `judged` any more:
+                it keeps its range. Ask again.
         """
         last = await self._deciding(interval)
         if last is None or last.interval != interval.name:
@@ -208,6 +267,8 @@ class CutLedger(CutEntries):
         give_back = _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by)
         while True:
             record, version = await self._current(interval)
+            if judged is not None and record != judged:
+                raise TableConflictError(f"the record of {interval} has changed meanwhile")
             given = give_back(record or last.record)
             if given == record:
                 return given
@@ -234,7 +295,7 @@ class CutLedger(CutEntries):
         def change(record: CutRecord) -> CutRecord:
             if record.state is IntervalState.GIVEN_BACK:
                 raise LedgerError(f"{interval} has given its range back ({record.reason}): it belongs to another one")
-            return record.changed(IntervalState.OPEN, by, reason)
+            return record.changed(IntervalState.OPEN, by, reason, parts=())
 
         return await self._change(interval, change)
 
@@ -269,6 +330,20 @@ class CutLedger(CutEntries):
                 await self._table.put_if_absent(interval.key, last.to_json())
             else:
                 await self._table.replace(interval.key, last.to_json(), entry.version)
+
+
+def _still_claimed(record: CutRecord) -> CutRecord:
+    """The record, if its claimant may go on.
+
+    Raises:
+        LedgerError: the interval is skipped, or its range belongs to another interval.
+    """
+    if not record.is_waiting:
+        raise LedgerError(
+            f"{record.identity} cannot be done, because it is {record.state.value}, by {record.changed_by}: "
+            f"{record.reason}. Reopen it first, if no other job has processed its range"
+        )
+    return record
 
 
 def _waiting_to(

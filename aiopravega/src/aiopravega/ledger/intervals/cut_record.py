@@ -1,6 +1,7 @@
 """The record of an interval in the cut ledger: its range, its state, its author and the times."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.ledger.intervals.claimant import Claimant, Part
 from aiopravega.ledger.stored_json import (
     StoredStream,
     StoredTime,
@@ -22,7 +24,8 @@ from aiopravega.ledger.stored_json import (
 )
 from aiopravega.names import StreamName
 
-VERSION: Final = 4
+VERSION: Final = 5
+_READ: Final = (4, VERSION)
 _UNSAID: Final = 2  # the version that left its own number out
 _HALF_KEY: Final = 16  # bytes of a key for the consumer; as many for the interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
@@ -97,12 +100,13 @@ class CutRecord(BaseModel):
     the end is not included. `changed_by`, `changed_at` and `reason` belong to the last change of `state`, and `changes`
     counts the changes. `skipped_from` is the cut at which the range was to start, if the part from there to `start` was
     skipped because it was gone; `skipped_bytes` is the size of the part, if it was known, and `skipped_because` the
-    reason why it was gone.
+    reason why it was gone. `claimant` is the task that processes the interval, and `parts` are the parts of its work;
+    records of version 4 have neither.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[4]
+    version: Literal[4, 5]
     consumer: str
     stream: StoredStream
     interval: str
@@ -122,6 +126,8 @@ class CutRecord(BaseModel):
     skipped_from: str | None = None
     skipped_bytes: int | None = None
     skipped_because: str | None = None
+    claimant: Claimant | None = None
+    parts: tuple[Part, ...] = ()
 
     @classmethod
     def new(
@@ -134,6 +140,7 @@ class CutRecord(BaseModel):
         follows: bool = False,
         times: tuple[datetime, datetime] | None = None,
         skipped: "SkippedPart | None" = None,
+        claimant: Claimant | None = None,
     ) -> Self:
         """The record of an interval that gets its range now."""
         since, until = times or (None, None)
@@ -150,6 +157,7 @@ class CutRecord(BaseModel):
             until=until,
             recorded_by=by or myself(),
             recorded_at=datetime.now(UTC),
+            claimant=claimant,
             **(skipped.fields if skipped else {}),
         )
 
@@ -162,7 +170,7 @@ class CutRecord(BaseModel):
         """
         found = object_in(value)
         version = None if found is None else _version_of(found)
-        if found is not None and version is not None and not has_version(found, VERSION):
+        if found is not None and version is not None and not has_version(found, *_READ):
             raise LedgerError(
                 f"a record of version {version} of a cut ledger, which another release has made: this one reads "
                 f"version {VERSION}. Use that release, or another ledger"
@@ -186,7 +194,31 @@ class CutRecord(BaseModel):
     def changed(self, state: IntervalState, by: str | None, reason: str | None = None, **fields: object) -> Self:
         """This record in another state from now on."""
         change = {"changed_by": by or myself(), "changed_at": datetime.now(UTC), "reason": reason}
-        return self.model_copy(update={"state": state, "changes": self.changes + 1, **change, **fields})
+        return self._with(state=state, **change, **fields)
+
+    def expecting(self, names: Sequence[str], claimant: Claimant | None) -> Self:
+        """This record with the parts that its claimant has to do; the parts of an earlier try stay."""
+        known = {part.name: part for part in self.parts} if claimant == self.claimant else {}
+        parts = tuple(known.get(name) or Part(name=name) for name in names)
+        parts += tuple(part for name, part in known.items() if name not in names)
+        if (parts, claimant) == (self.parts, self.claimant):
+            return self
+        return self._with(parts=parts, claimant=claimant)
+
+    def with_part(self, part: Part) -> Self:
+        """This record with a part instead of the one of its name."""
+        if part in self.parts:
+            return self
+        if part.name not in {each.name for each in self.parts}:
+            return self._with(parts=(*self.parts, part))
+        return self._with(parts=tuple(part if each.name == part.name else each for each in self.parts))
+
+    def part(self, name: str) -> Part:
+        """The part of this name; a new one if the record does not have it."""
+        return next((part for part in self.parts if part.name == name), Part(name=name))
+
+    def _with(self, **fields: object) -> Self:
+        return self.model_copy(update={"version": VERSION, "changes": self.changes + 1, **fields})
 
     @property
     def identity(self) -> Interval:

@@ -137,7 +137,8 @@ class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         scaling: the scaling policy, for the number of segments.
         retention: the retention policy.
-        tags: all its tags; to add or remove some, see `PravegaTagStreamOperator`. (templated)
+        tags: all its tags, beside the mark of its commit ledger, which stays; to add or remove some, see
+            `PravegaTagStreamOperator`. (templated)
         timestamp_aggregation_timeout: the time for which the stream's watermarks wait for a writer that notes no new
             event time.
         if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)

@@ -28,7 +28,7 @@ class StreamSettings:
 def reconfigure(
     client: PravegaClient, stream: StreamName, change: Callable[[StreamConfiguration], StreamConfiguration]
 ) -> bool:
-    """Change the configuration of a stream; returns True if that has changed it.
+    """Change the configuration of a stream; returns True if that has changed it. The mark of its ledger stays.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -36,8 +36,4 @@ def reconfigure(
         ConfigurationError: Pravega refuses the configuration.
     """
     before = client.run(client.controller.stream_configuration(stream))
-    after = change(before)
-    if after == before:
-        return False
-    client.run(amend_stream(client.controller, stream, before, after))
-    return True
+    return client.run(amend_stream(client.controller, stream, before, change(before)))

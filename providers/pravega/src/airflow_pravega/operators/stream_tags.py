@@ -8,6 +8,7 @@ from airflow.sdk import Context
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.control import reserved
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
 from airflow_pravega.operators.stream_settings import reconfigure
@@ -38,6 +39,11 @@ class PravegaTagStreamOperator(PravegaStreamChangeOperator):
             raise ConfigurationError(
                 f"tags of {stream} to add are {self.add}, to remove {self.remove}: give at least one, and each tag in "
                 "one of the two lists"
+            )
+        if marks := reserved([*self.add, *self.remove]):
+            raise ConfigurationError(
+                f"the tag {marks[0]!r} of {stream} is the mark of the commit ledger that remembers its writes: without "
+                "it, writes could be done twice. `pravega ledger adopt` has another ledger remember them"
             )
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:

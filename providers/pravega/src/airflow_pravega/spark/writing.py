@@ -76,13 +76,13 @@ class OnceWrite:
             PravegaError: the write is done with other rows, or cannot be done.
         """
         # A further try looks like the try of a task that was cleared while it ran: both compare the rows.
-        done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
+        done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, claimant=None)
         return self.described(done, log)
 
     def order(self) -> WriteOrder:
         """The write as an order for a program that runs in another process."""
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
-        return WriteOrder(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})
+        return WriteOrder(self.stream, self.write_id, self.generation, None, {**self.options, **ledger})
 
     def find(self, client: PravegaClient) -> CommitRecord | None:
         """The record of the write, if it is done.

@@ -55,7 +55,7 @@ def test_a_record_is_json_that_a_person_can_read() -> None:
 
     found = json.loads(record((part,)).to_json())
 
-    assert found["version"] == 3
+    assert found["version"] == 4
     assert found["state"] == "prepared"
     assert found["sink"] == {"scope": "examples", "stream": "delays"}
     assert found["partitions"] == [
@@ -95,6 +95,29 @@ def test_a_record_of_version_2_is_read_as_one_without_cuts() -> None:
     assert CommitRecord.from_json(found.to_json()) == found
 
 
+def test_a_record_of_version_3_is_read_as_one_without_a_claimant() -> None:
+    part = """{"partition":0,"txn_id":"00000000-0000-0000-0000-000000000005","events":2,"bytes":30,
+        "checksum":"00c0ffee","""
+    same = f""""version":3,"state":"done","sink":{{"scope":"examples","stream":"delays"}},"incarnation":0,
+        "write_id":"daily","attempt":"00000000-0000-0000-0000-000000000007","partitions":[{part}"hashes":9}}],
+        "prepared_at":"2026-01-02T01:00:00+01:00","done_at":"2026-01-02T00:00:01Z","by":"ann@host","resolved":false,
+        "retain":60.0,"witnessed_at":"2026-01-02T00:00:00Z","start":null,"end":null"""
+    old = f"""{{{same},"earlier":[{{{same},"earlier":[]}}]}}"""
+
+    found = CommitRecord.from_json(with_checksum(old))
+
+    assert (found.claimant, found.by, found.generation, found.fingerprint) == (
+        None,
+        "ann@host",
+        2,
+        Fingerprint(2, 30, 9),
+    )
+    assert found.prepared_at.isoformat() == "2026-01-02T00:00:00+00:00"
+    assert json.loads(found.to_json())["version"] == json.loads(found.to_json())["earlier"][0]["version"] == 4
+    with pytest.raises(LedgerError, match="damaged"):
+        CommitRecord.from_json(old.encode())
+
+
 def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
     parts = [
         PartitionCommit(partition=number, txn_id=uuid4(), events=1, bytes=9, checksum="", hashes=2**63)
@@ -112,7 +135,7 @@ def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
         (b"[]", "not a record"),
         (b"\xff\xfe", "not a record"),
         (b'{"state": "done"}', "not a record"),
-        (b'{"version": 4}', "version 4, but this release reads up to 3"),
+        (b'{"version": 5}', "version 5, but this release reads up to 4"),
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )

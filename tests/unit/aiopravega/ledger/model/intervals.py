@@ -11,7 +11,8 @@ from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import PravegaError, TableConflictError
-from aiopravega.intervals.chain.next_start import next_start, take_over, waited_for
+from aiopravega.intervals.chain.next_start import next_start, waited_for
+from aiopravega.intervals.chain.take_over import take_over
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH
 
