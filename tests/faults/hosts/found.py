@@ -1,6 +1,5 @@
 """The findings of rounds that kill runs of a host, and their table."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -8,7 +7,6 @@ from typing import Any, Self
 
 from tests.faults.rows import Difference
 
-_EXPLAINED = re.compile(r"WARNING[^\n]*wait", re.IGNORECASE)
 _NUMBERS = ("rounds", "runs", "kills", "events", "lost", "doubled", "strange", "waits", "unexplained")
 
 
@@ -30,7 +28,7 @@ class Ended:
     @property
     def explained(self) -> bool:
         """True if it has warned that it waits."""
-        return _EXPLAINED.search(self.said) is not None
+        return any("warning" in line and "waiting for" in line for line in self.said.lower().splitlines())
 
 
 @dataclass
