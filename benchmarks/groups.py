@@ -12,8 +12,8 @@ from typing import Final
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.groups import output
+from aiopravega.groups.changes import changes_event
 from aiopravega.groups.log import GroupLog
-from aiopravega.groups.records import changes_event
 from pravega_emulator import PravegaEmulator
 
 _SCOPE: Final = "groups"

@@ -18,8 +18,8 @@ from tests.fuzz import samples
 from aiopravega import StreamCut, StreamName, wire
 from aiopravega.errors import PravegaError
 from aiopravega.event_time.marks import Watermark
+from aiopravega.groups.changes import apply_event
 from aiopravega.groups.cut_bytes import JavaCheckpoint
-from aiopravega.groups.records import apply_event
 from aiopravega.groups.state import GroupState
 from aiopravega.ledger import CutRecord
 from aiopravega.ledger.commits.record import CommitRecord

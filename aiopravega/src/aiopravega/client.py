@@ -63,9 +63,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -293,6 +293,10 @@ class GenerationError(LedgerError):
     """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
 
 
+class WriteClosedError(LedgerError):
+    """The range that a write was for was taken over: no attempt may do the write, until its run begins again."""
+
+
 class WriteSupersededError(LedgerError):
     """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
 

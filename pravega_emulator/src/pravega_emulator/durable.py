@@ -7,7 +7,8 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -20,13 +21,11 @@ from pravega_emulator.durable_settings import (
     zookeeper_settings,
 )
 from pravega_emulator.lifecycle import Emulator, PortTakenError, Workplace
-from pravega_emulator.probe import pravega_problem
+from pravega_emulator.probe import bookie_problem, old_bookie_problem, pravega_problem, zookeeper_problem
 from pravega_emulator.process import ServerProcess
 from pravega_emulator.registry import registry_problem, registry_process, registry_uri
 from pravega_emulator.security import Security
 from pravega_emulator.server import Account, PravegaServer
-from pravega_emulator.supervisor import Supervisor
-from pravega_emulator.zookeeper import bookie_problem, old_bookie_problem, zookeeper_problem
 
 _JVM = ["-XX:+UseSerialGC"]  # on few cores, collecting in parallel costs more than it brings
 _CACHE_MEGABYTES = 256
@@ -34,6 +33,36 @@ _CONNECTION_MEGABYTES = 256
 _POLL_SECONDS = 0.1
 _STATE = ("ports.json", "initialized")
 _STATE_FOLDERS = ("zookeeper", "bookie", "storage")
+# A process that cannot start ends within seconds, each time.
+_MOST_STARTS = 5
+_SECONDS = 60.0
+
+
+class Supervisor:
+    """Starts processes again that ended, unless one of them ends again and again.
+
+    The processes are in the order in which they are to start; `restart` starts one by its name.
+    """
+
+    def __init__(self, processes: Sequence[ServerProcess], restart: Callable[[str], None]) -> None:
+        self._processes = processes
+        self._restart = restart
+        self._starts: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_MOST_STARTS))
+
+    def look_after(self) -> list[str]:
+        """Start again what has ended; returns the names.
+
+        Raises:
+            EmulatorError: a process has ended for the sixth time within a minute.
+        """
+        ended = [process for process in self._processes if not process.running]
+        for process in ended:
+            starts, now = self._starts[process.name], time.monotonic()
+            if len(starts) == _MOST_STARTS and now - starts[0] < _SECONDS:
+                raise process.failure(f"was started again {_MOST_STARTS} times within a minute, and ended again")
+            starts.append(now)
+            self._restart(process.name)
+        return [process.name for process in ended]
 
 
 class DurablePravega(Emulator):

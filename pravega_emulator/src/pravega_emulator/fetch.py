@@ -8,17 +8,20 @@ leaves nothing that could be taken for a jar. One process fetches at a time, whi
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from aiopravega.errors import ChecksumError, EmulatorError
 from aiopravega.retry import RetryPolicy
 from pravega_emulator.jars import FOLDER_PREFIX, Jar, JarList, cache_folder, locked_jars
 from pravega_emulator.locks import locked
-from pravega_emulator.progress import show_progress
 
 REPOSITORY_VARIABLE = "PRAVEGA_EMULATOR_MAVEN_REPOSITORY"
 _THREADS = 16  # small files: the time goes into waiting for answers
@@ -26,6 +29,10 @@ _ATTEMPTS = 3
 _REQUEST_SECONDS = 30
 _LOCK_SECONDS = 600.0
 _STAMP = ".verified"
+_LINES = 4  # a line after every quarter: enough to see life in a CI log
+_MEGABYTE = 1_000_000
+
+Advance = Callable[[int], None]
 
 
 def ensure_jars(jars: JarList | None = None, repository: str | None = None) -> Path:
@@ -145,3 +152,48 @@ def _sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return ""
+
+
+@contextmanager
+def show_progress(title: str, total: int, stream: TextIO | None = None) -> Iterator[Advance]:
+    """Yield a function that takes the number of bytes that arrived; it may be called from any thread.
+
+    Progress is a bar on a terminal, and a line now and then elsewhere (logs, CI).
+    """
+    stream = stream or sys.stderr
+    if stream.isatty():
+        with _bar(title, total, stream) as advance:
+            yield advance
+    else:
+        yield _Lines(title, total, stream)
+
+
+@contextmanager
+def _bar(title: str, total: int, stream: TextIO) -> Iterator[Advance]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(file=stream)) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda count: progress.advance(task, count)
+
+
+class _Lines:
+    def __init__(self, title: str, total: int, stream: TextIO) -> None:
+        self._title, self._total, self._stream = title, total, stream
+        self._done = self._printed = 0
+        self._lock = threading.Lock()
+        self._print()
+
+    def __call__(self, count: int) -> None:
+        with self._lock:
+            self._done += count
+            part = self._done * _LINES // self._total if self._total else _LINES
+            if part > self._printed:
+                self._printed = part
+                self._print()
+
+    def _print(self) -> None:
+        done, total = self._done // _MEGABYTE, self._total // _MEGABYTE
+        print(f"{self._title}: {done} of {total} MB", file=self._stream, flush=True)

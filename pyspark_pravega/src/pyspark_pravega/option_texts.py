@@ -4,7 +4,7 @@ Every error names the option, the value and the remedy; it never shows the value
 know the meaning of each option.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, TypeVar
@@ -70,6 +70,18 @@ class Options:
         if number < least:
             raise ConfigurationError(f"option {name!r} is {number}, but must be at least {least}")
         return number
+
+    def names(self, name: str, fold: Callable[[str], str] = str) -> tuple[str, ...]:
+        """An option that is a list of names, separated by commas, each as `fold` makes it; empty if it is absent.
+
+        Raises:
+            ConfigurationError: a name is there twice.
+        """
+        names = tuple(fold(each.strip()) for each in (self.text(name) or "").split(",") if each.strip())
+        twice = sorted({each for each in names if names.count(each) > 1})
+        if twice:
+            raise ConfigurationError(f"option {name!r} has {', '.join(twice)} more than once")
+        return names
 
     def time_unit(self) -> TimeUnit:
         """The unit of the event times of the stream's writers; by default milliseconds, as most writers use.

@@ -27,7 +27,7 @@ ALONE = """
 import json
 import sys
 import psutil
-from pravega_jobs.spark.pages import pages_of
+from pravega_jobs.spark.session import pages_of
 from pravega_jobs.spark.session import session_for_block
 
 for conf in map(json.loads, sys.argv[1:]):

@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 import uuid
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -37,9 +38,9 @@ _FILE_CALLS = {"rename", "replace", "unlink", "mkdir", "rmdir", "flock", "write"
 
 
 def landing(name: str = "monday", end: int = 10, generation: int = 1) -> Landing:
-    """Of a range of one segment."""
-    segment = SegmentId(STREAM, 0, 0)
-    cuts = StreamCutRange(StreamCut(STREAM, {segment: 0}), StreamCut(STREAM, {segment: end}))
+    """Of a range of one segment, of its own for each name."""
+    segment, start = SegmentId(STREAM, 0, 0), 1000 * zlib.crc32(name.encode())
+    cuts = StreamCutRange(StreamCut(STREAM, {segment: start}), StreamCut(STREAM, {segment: start + end}))
     return Landing(Interval(CONSUMER, STREAM, name), cuts, generation)
 
 
@@ -55,8 +56,6 @@ class Lake(ABC):
     calls: ClassVar[set[str]]
     # While an interval is replaced, a reader finds the older or the newer rows; else maybe none.
     replaces_in_one_step: ClassVar[bool] = True
-    # The holdings are in the table, and follow it when it is dropped or renamed.
-    holds_in_itself: ClassVar[bool] = True
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -76,6 +75,18 @@ class Lake(ABC):
     @abstractmethod
     def remove_a_row(self, table: Any) -> None:
         """Remove the row with null, by the table's own means."""
+
+    @abstractmethod
+    def empty(self, table: Any) -> None:
+        """Remove all rows, by the table's own means."""
+
+    @abstractmethod
+    def mark(self, table: Any) -> None:
+        """Remember the table as it is, without its notes, if they are not in it."""
+
+    @abstractmethod
+    def take_back(self, table: Any) -> None:
+        """Take the table back to how it was when it was marked."""
 
     @abstractmethod
     def drop(self, table: Any) -> None: ...
@@ -172,7 +183,20 @@ class ParquetLake(FolderLake):
         return found.select(["_interval", "id"]) if found.num_rows else pa.table({"_interval": [], "id": []})
 
     def remove_a_row(self, table: Any) -> None:
-        next(table._folder(landing()).glob("part-1*")).unlink()
+        next(table._standing.folder_of(landing()).glob("part-1*")).unlink()
+
+    def empty(self, table: Any) -> None:
+        for file in Path(table.path).glob("landing=*/*.parquet"):
+            file.unlink()
+
+    def mark(self, table: Any) -> None:
+        shutil.copytree(table.path, f"{self.where}-marked", dirs_exist_ok=True)
+
+    def take_back(self, table: Any) -> None:
+        for folder in Path(table.path).glob("landing=*"):
+            shutil.rmtree(folder)
+        for folder in Path(f"{self.where}-marked").glob("landing=*"):
+            shutil.copytree(folder, Path(table.path) / folder.name)
 
 
 class DeltaLake(FolderLake):
@@ -187,6 +211,15 @@ class DeltaLake(FolderLake):
 
     def remove_a_row(self, table: Any) -> None:
         DeltaTable(table.path).delete("id is null")
+
+    def empty(self, table: Any) -> None:
+        DeltaTable(table.path).delete()
+
+    def mark(self, table: Any) -> None:
+        self.version = DeltaTable(table.path).version()
+
+    def take_back(self, table: Any) -> None:
+        DeltaTable(table.path).restore(self.version)
 
 
 class IcebergLake(FileLake):
@@ -214,6 +247,16 @@ class IcebergLake(FileLake):
     def remove_a_row(self, table: Any) -> None:
         table.load().delete("id is null")
 
+    def empty(self, table: Any) -> None:
+        table.load().delete()
+
+    def mark(self, table: Any) -> None:
+        self.snapshot = table.load().current_snapshot().snapshot_id
+
+    def take_back(self, table: Any) -> None:
+        with table.load().manage_snapshots() as snapshots:
+            snapshots.rollback_to_snapshot(self.snapshot)
+
     def drop(self, table: Any) -> None:
         load_catalog("default", **self.properties).drop_table(table.identifier)
 
@@ -227,7 +270,6 @@ class PostgresLake(Lake):
     """A schema with tables; the lake is named by the address of the database, `#` and the schema."""
 
     calls: ClassVar[set[str]] = {"execute", "copy_expert", "_connect", "rollback", "__exit__", "close"}
-    holds_in_itself = False
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
@@ -254,11 +296,22 @@ class PostgresLake(Lake):
             yield StagedCopy(connection, staging, columns, (tries[1],))
 
     def found(self, table: Any) -> pa.Table:
-        columns = zip(*self.ask(f"select _interval, id from {table.table}"), strict=True)
-        return pa.table(dict(zip(("_interval", "id"), columns, strict=True)))
+        found = self.ask(f"select _interval, id from {table.table}")
+        return pa.table({"_interval": [name for name, _ in found], "id": [id_ for _, id_ in found]})
 
     def remove_a_row(self, table: Any) -> None:
         self.ask(f"delete from {table.table} where id is null; select 1")
+
+    def empty(self, table: Any) -> None:
+        self.ask(f"truncate {table.table}; select 1")
+
+    def mark(self, table: Any) -> None:
+        self.ask(f"create table {table.table}_marked as table {table.table}; select 1")
+
+    def take_back(self, table: Any) -> None:
+        """As a restore of this table alone from a dump."""
+        self.drop(table)
+        self.ask(f"alter table {table.table}_marked rename to {table.table.rpartition('.')[2]}; select 1")
 
     def drop(self, table: Any) -> None:
         self.ask(f"drop table {table.table}; select 1")

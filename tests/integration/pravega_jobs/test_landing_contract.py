@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.integration.pravega_jobs.landing_job import CONSUMER, Lake, landing, new_lake, rows
+from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, new_lake, rows
 
+from aiopravega import StreamCut, StreamCutRange
 from aiopravega.errors import LandingError
-from pravega_jobs.landing import Action
+from aiopravega.ledger import Interval
+from pravega_jobs.landing import Action, Landing
 
 KINDS = ["parquet", "delta", "iceberg", "postgres"]
 NewLake = Callable[[], Lake]
@@ -64,7 +66,7 @@ def test_an_interval_lands_once_and_only_a_newer_generation_replaces_it(lake):
     assert lake.contents(table) == rows("monday", 4) + rows("sunday", 2)
     assert {(each.interval, each.generation, each.rows, each.range) for each in table.holdings()} == {
         ("monday", 2, 3, landing().cuts),
-        ("sunday", 1, 3, landing().cuts),
+        ("sunday", 1, 3, landing("sunday").cuts),
     }
     assert table.rows() == {(CONSUMER, "monday"): 3, (CONSUMER, "sunday"): 3}
     assert lake.leftovers(table) == []
@@ -117,11 +119,65 @@ def test_other_columns_are_refused(lake):
     assert len(table.holdings()) == 1
 
 
-def test_rows_that_somebody_removed_are_missed(lake):
+@pytest.mark.parametrize("change", ["remove_a_row", "empty"])
+def test_rows_that_somebody_removed_are_missed_until_a_new_generation(lake, change):
     table = lake.table()
     lake.land(table, landing(), 1)
-    lake.remove_a_row(table)
-    assert (table.rows(), [each.rows for each in table.holdings()]) == ({(CONSUMER, "monday"): 2}, [3])
+    getattr(lake, change)(table)
+    left = 2 if change == "remove_a_row" else 0
+    assert (sum(table.rows().values()), [each.rows for each in table.holdings()]) == (left, [3])
+    with pytest.raises(LandingError, match=rf"3 rows of it were landed.*and {left} are in the table.*as generation 2"):
+        lake.land(table, landing(), 2)
+    assert len(lake.contents(table)) == left
+    assert lake.land(table, landing("sunday"), 9) is Action.APPEND
+    assert lake.land(table, landing(generation=2), 2) is Action.REPLACE
+    assert lake.land(table, landing(generation=2), 3) is Action.NOTHING
+    assert lake.contents(table) == rows("monday", 2) + rows("sunday", 9)
+
+
+def test_a_table_that_was_taken_back_relands_what_it_lacks_once(lake):
+    table = lake.table()
+    lake.land(table, landing("sunday"), 1)
+    lake.land(table, landing(), 2)
+    lake.mark(table)
+    lake.land(table, landing(generation=2), 3)
+    lake.land(table, landing("tuesday"), 4)
+    lake.take_back(table)
+    assert not {(each.interval, each.generation) for each in table.holdings()} & {("monday", 2), ("tuesday", 1)}
+    assert table.rows() == {(CONSUMER, "sunday"): 3, (CONSUMER, "monday"): 3}
+    # A table cannot know which generation it has any more: it takes whichever comes, and only once.
+    assert lake.land(table, landing(generation=2), 5) is Action.REPLACE
+    assert lake.land(table, landing("tuesday"), 6) is not Action.NOTHING
+    lake.land(table, landing("sunday"), 1)
+    expected = rows("monday", 5) + rows("sunday", 1) + rows("tuesday", 6)
+    assert lake.contents(table) == expected
+    for name, generation in (("sunday", 1), ("monday", 2), ("tuesday", 1)):
+        assert lake.land(table, landing(name, generation=generation), 9) is Action.NOTHING
+    assert lake.contents(table) == expected
+
+
+def test_of_two_names_for_one_range_at_once_one_lands(lake):
+    table, results, start = lake.table(), list[str](), threading.Barrier(2)
+    lake.land(table, landing("sunday"), 9)
+    cuts = landing().cuts
+    shorter = StreamCutRange(cuts.start, StreamCut(STREAM, {each: at - 5 for each, at in cuts.end.positions.items()}))
+    ranges = {"monday": cuts, "zombie": shorter}
+
+    def run(name: str) -> None:
+        one = Landing(Interval(CONSUMER, STREAM, name), ranges[name])
+        with lake.staged(table, one, 1) as staged:
+            start.wait()
+            try:
+                results.append(table.commit(staged, one).action)
+            except LandingError as error:
+                assert "under another name" in str(error)
+                results.append("refused")
+
+    at_once(run, ranges)
+    assert sorted(results) == [Action.APPEND, "refused"]
+    assert len(lake.contents(table)) == 6
+    lake.land(table, Landing(Interval(CONSUMER, STREAM, "09:00/10:00"), shorter, of_times=True), 2)
+    assert len(lake.contents(table)) == 9
 
 
 def test_a_table_restored_with_its_holdings_relands_later_intervals(lake):
@@ -137,32 +193,35 @@ def test_a_table_restored_with_its_holdings_relands_later_intervals(lake):
     assert lake.contents(table) == rows("monday", 5) + rows("sunday", 1)
 
 
-def test_a_dropped_table_holds_nothing_if_its_holdings_were_in_it(lake):
+def test_a_dropped_table_holds_nothing_and_is_another_one_when_made_again(lake):
     table = lake.table()
+    declared = table.identity()
     lake.land(table, landing(), 1)
+    lake.land(table, landing("sunday"), 1)
+    first = table.identity()
+    assert first != declared
+    assert table.is_target(declared)
     lake.drop(table)
-    if lake.holds_in_itself:
-        assert (table.holdings(), table.rows()) == ([], {})
-        assert lake.land(table, landing(), 2) is Action.APPEND
-        assert lake.contents(table) == rows("monday", 2)
-    else:
-        assert ([each.rows for each in table.holdings()], table.rows()) == ([3], {})
-        assert lake.land(table, landing(), 2) is Action.NOTHING
-        assert lake.land(table, landing(generation=2), 3) is Action.REPLACE
-        assert lake.contents(table) == rows("monday", 3)
+    assert (table.holdings(), table.rows()) == ([], {})
+    assert lake.land(table, landing(), 2) is not Action.NOTHING
+    assert lake.contents(table) == rows("monday", 2)
+    assert [each.interval for each in table.holdings()] == ["monday"]
+    assert (table.is_target(first), table.is_target(table.identity()), table.is_target(declared)) == (False, True, True)
+    assert "secret" not in table.identity()
 
 
-def test_a_table_that_is_renamed_takes_along_the_holdings_that_are_in_it(lake):
+def test_a_table_that_is_renamed_takes_along_its_holdings(lake):
     table = lake.table()
     lake.land(table, landing(), 1)
+    identity = table.identity()
     renamed = lake.rename(table)
-    if lake.holds_in_itself:
-        assert [each.interval for each in renamed.holdings()] == ["monday"]
-        assert lake.land(renamed, landing(), 2) is Action.NOTHING
-        assert table.holdings() == []
-    else:
-        assert ([each.interval for each in table.holdings()], renamed.holdings()) == (["monday"], [])
-        assert renamed.rows() == {(CONSUMER, "monday"): 3}
+    assert [each.interval for each in renamed.holdings()] == ["monday"]
+    assert lake.land(renamed, landing(), 2) is Action.NOTHING
+    assert renamed.identity() == identity
+    assert table.holdings() == []
+    assert lake.land(table, landing(), 3) is not Action.NOTHING
+    assert lake.land(renamed, landing(), 4) is Action.NOTHING
+    assert lake.contents(table) == rows("monday", 3)
     assert lake.contents(renamed) == rows("monday", 1)
 
 

@@ -3,6 +3,10 @@
 What they have in common with other tables is in `test_landing_contract`.
 """
 
+import shutil
+import time
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -12,6 +16,7 @@ from tests.integration.pravega_jobs.landing_job import DeltaLake, IcebergLake, l
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing import Action, Iceberg
+from pravega_jobs.landing.parquet import local_path
 
 
 @pytest.fixture
@@ -39,31 +44,67 @@ def test_delta_keeps_holdings_after_files_are_rewritten_and_logs_cleaned(delta):
     assert delta.contents(table) == rows("monday", 2) + rows("sunday", 1)
 
 
-def test_a_restored_delta_table_keeps_its_holdings_but_lacks_later_rows(delta):
+def test_delta_restored_to_a_time_or_again_to_its_newest_version_is_understood(delta):
     table = delta.table()
     delta.land(table, landing("sunday"), 1)
-    version = DeltaTable(table.path).version()
+    time.sleep(0.002)  # commits have times in milliseconds
+    before = datetime.now(UTC)
     delta.land(table, landing("monday"), 2)
-    DeltaTable(table.path).restore(version)
-    assert {each.interval: each.rows for each in table.holdings()} == {"sunday": 3, "monday": 3}
-    assert table.rows() == {("it's", "sunday"): 3}
-    assert delta.land(table, landing("monday"), 3) is Action.NOTHING
-    assert delta.land(table, landing("monday", generation=2), 4) is Action.REPLACE
-    assert delta.contents(table) == rows("monday", 4) + rows("sunday", 1)
+    newest = DeltaTable(table.path).version()
+    DeltaTable(table.path).restore(before)
+    assert [each.interval for each in table.holdings()] == ["sunday"]
+    delta.land(table, landing("tuesday"), 3)
+    assert {each.interval for each in table.holdings()} == {"sunday", "tuesday"}
+    DeltaTable(table.path).restore(newest)
+    assert {each.interval for each in table.holdings()} == {"sunday", "monday"}
+    assert delta.land(table, landing("monday"), 4) is Action.NOTHING
+    assert delta.contents(table) == rows("monday", 2) + rows("sunday", 1)
 
 
-def test_a_rolled_back_iceberg_table_keeps_its_holdings_but_lacks_rows(iceberg):
-    table = iceberg.table()
-    iceberg.land(table, landing("sunday"), 1)
-    older = table.load().current_snapshot().snapshot_id
-    iceberg.land(table, landing("monday"), 2)
-    with table.load().manage_snapshots() as snapshots:
-        snapshots.rollback_to_snapshot(older)
-    assert {each.interval: each.rows for each in table.holdings()} == {"sunday": 3, "monday": 3}
-    assert table.rows() == {("it's", "sunday"): 3}
-    assert iceberg.land(table, landing("monday"), 3) is Action.NOTHING
-    assert iceberg.land(table, landing("monday", generation=2), 4) is Action.REPLACE
-    assert iceberg.contents(table) == rows("monday", 4) + rows("sunday", 1)
+def test_delta_whose_log_was_cleaned_keeps_holdings_unless_they_were_undone(delta):
+    table = delta.table()
+    for name in ("sunday", "monday", "tuesday"):
+        delta.land(table, landing(name), 1)
+    DeltaTable(table.path).restore(2)
+    written = DeltaTable(table.path)
+    written.create_checkpoint()
+    log = local_path(table.path) / "_delta_log"
+    for version in (0, 1):
+        (log / f"{version:020}.json").unlink()
+    assert {each.interval for each in table.holdings()} == {"sunday", "monday"}
+    for version in (2, 3):
+        (log / f"{version:020}.json").unlink()
+    assert table.rows() == {("it's", "sunday"): 3, ("it's", "monday"): 3}
+    with pytest.raises(LandingError, match="3 rows of it were landed.*0 are in the table"):
+        delta.land(table, landing("tuesday"), 2)
+    assert delta.land(table, landing("sunday"), 2) is Action.NOTHING
+
+
+@pytest.mark.parametrize("in_its_log", [True, False])
+def test_delta_made_again_in_the_folder_with_the_notes_holds_nothing(delta, in_its_log):
+    table = delta.table()
+    delta.land(table, landing(), 1)
+    first, schema = table.identity(), DeltaTable(table.path).schema()
+    if in_its_log:
+        DeltaTable.create(table.path, schema, mode="overwrite")
+    else:
+        for each in local_path(table.path).iterdir():
+            if each.name != "_landing":
+                shutil.rmtree(each)
+        DeltaTable.create(table.path, schema)
+    assert (table.holdings(), table.is_target(first)) == ([], False)
+    assert delta.land(table, landing(), 2) is not Action.NOTHING
+    assert delta.contents(table) == rows("monday", 2)
+
+
+def test_delta_and_iceberg_keep_holdings_of_rows_that_others_rewrite(delta, iceberg):
+    for lake in (delta, iceberg):
+        table = lake.table()
+        lake.land(table, landing(), 1)
+        lake.land(table, landing("sunday"), 1)
+    DeltaTable(delta.table().path).optimize.compact()
+    for lake in (delta, iceberg):
+        assert lake.land(lake.table(), landing(), 2) is Action.NOTHING
 
 
 def test_delta_without_its_notes_refuses_what_it_holds(delta):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamName
 from aiopravega.control import KeyRange
 from aiopravega.errors import ProtocolError
-from aiopravega.murmur import first_half
-from aiopravega.routing import SegmentMap, key_position, table_key_position
+from aiopravega.routing import SegmentMap, first_half, key_position, table_key_position
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 VECTORS = json.loads((FOLDER / "java-client.json").read_text())

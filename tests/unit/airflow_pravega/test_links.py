@@ -11,7 +11,7 @@ from airflow.sdk import BaseOperator
 from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.control.policies import RetentionType
 from airflow_pravega.links import PravegaSparkLink, store_last_link
-from airflow_pravega.page.streams import retention_in_words, scaling_in_words
+from airflow_pravega.page.consumers import retention_in_words, scaling_in_words
 from airflow_pravega.provider_info import get_provider_info
 
 MODULES = [

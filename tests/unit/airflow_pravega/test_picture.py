@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import CutRecord, Interval, IntervalState
-from airflow_pravega.page.picture import picture_of
+from airflow_pravega.page.consumers import picture_of
 
 STREAM = StreamName("scope", "stream")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import io
 
-from pravega_emulator.progress import show_progress
+from pravega_emulator.fetch import show_progress
 
 
 class Terminal(io.StringIO):

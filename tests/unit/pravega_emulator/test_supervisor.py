@@ -5,8 +5,8 @@ import time
 import pytest
 
 from aiopravega.errors import EmulatorError
+from pravega_emulator.durable import Supervisor
 from pravega_emulator.process import ServerProcess
-from pravega_emulator.supervisor import Supervisor
 
 SECONDS = 20
 

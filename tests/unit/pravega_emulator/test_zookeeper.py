@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from pravega_emulator.zookeeper import bookie_problem, old_bookie_problem, zookeeper_problem
+from pravega_emulator.probe import bookie_problem, old_bookie_problem, zookeeper_problem
 
 BOOKIE = 24143
 STARTING = "This ZooKeeper instance is not currently serving requests\n"

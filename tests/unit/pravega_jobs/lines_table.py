@@ -7,29 +7,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.table_kind import TableKind
+from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
+from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
-class LinesTable:
-    """The table. The first line of a file is the holding of its interval."""
+class LinesTable(LandingTable, Standing):
+    """The table. The first line of a file is the holding of its interval, so that it goes where the lines go."""
 
     path: Path
 
-    def holdings(self) -> list[Holding]:
+    def place(self) -> str:
+        return f"lines:{self.path.resolve()}"
+
+    def identity(self) -> str:
+        return self.place()
+
+    @contextmanager
+    def standing(self) -> Iterator[Standing]:
+        yield self
+
+    def notes(self) -> list[Holding]:
         return [Holding.from_json(lines[0]) for lines in self._files()]
 
-    def held(self, landing: Landing) -> Holding | None:
-        return next((each for each in self.holdings() if each.identity == landing.interval), None)
+    def note(self, landing: Landing) -> Holding | None:
+        return next((each for each in self.notes() if each.identity == landing.interval), None)
+
+    def counts(self, note: Holding) -> bool:
+        return True
+
+    def rows_of(self, landing: Landing) -> int:
+        return self.rows()[landing.interval.consumer, landing.interval.name]
 
     def rows(self) -> dict[tuple[str, str], int]:
         return {
             (each.consumer, each.interval): len(lines) - 1
-            for each, lines in zip(self.holdings(), self._files(), strict=True)
+            for each, lines in zip(self.notes(), self._files(), strict=True)
         }
 
     @contextmanager
@@ -37,9 +53,8 @@ class LinesTable:
         yield [json.dumps(row.asDict()) for row in frame.collect()]
 
     def commit(self, staged: Sequence[str], landing: Landing) -> Landed:
-        held = self.held(landing)
-        action = decide(held, landing)
-        if held is not None and action is Action.NOTHING:
+        action, held = decide(self, landing)
+        if held is not None:
             return Landed(action, held)
         holding = Holding.of(landing, len(staged))
         self.path.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ import base64
 import gzip
 
 import pytest
+from tests.unit.pravega_jobs.noted import Noted
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError, LedgerError
@@ -20,7 +21,8 @@ from pravega_jobs.landing import (
     decide,
     table_of,
 )
-from pravega_jobs.landing.rules import check_columns
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.rules import check_columns, shares_events
 
 STREAM = StreamName("shop", "orders")
 
@@ -48,7 +50,8 @@ HELD = Holding.of(landing(generation=2), 5)
     ],
 )
 def test_the_same_range_adds_nothing_and_a_newer_generation_replaces(held, given, expected):
-    assert decide(held, given) is expected
+    noted = Noted([] if held is None else [held])
+    assert decide(noted, given) == (expected, held if expected is Action.NOTHING else None)
 
 
 def text_of(stream, segments, offset):
@@ -63,7 +66,7 @@ def test_equal_cuts_whose_texts_differ_are_the_same_range():
     )
     assert one.end.to_text() != two.end.to_text()
     first, second = (Landing(Interval("consumer", STREAM, "monday"), each) for each in (one, two))
-    assert decide(Holding.of(first, 5), second) is Action.NOTHING
+    assert decide(Noted([Holding.of(first, 5)]), second)[0] is Action.NOTHING
     done = CutRecord.new(first.interval, two, by="test", number=1).changed(IntervalState.DONE, "test", "a reason")
     assert compare([done], [Holding.of(first, 5)]) == []
 
@@ -79,7 +82,71 @@ def test_equal_cuts_whose_texts_differ_are_the_same_range():
 )
 def test_an_older_generation_another_range_or_stream_is_refused(given, text):
     with pytest.raises(LandingError, match=text):
-        decide(HELD, given)
+        decide(Noted([HELD]), given)
+
+
+def test_an_interval_whose_note_does_not_count_replaces_what_is_left_of_it():
+    for given in (landing(), landing(generation=2), landing(end=11, generation=3)):
+        assert decide(Noted([HELD], undone=[HELD]), given) == (Action.REPLACE, None)
+
+
+@pytest.mark.parametrize("rows", [0, 4, 6])
+def test_an_interval_whose_rows_were_removed_or_added_is_refused(rows):
+    with pytest.raises(LandingError, match=rf"5 rows of it were landed.*{rows} are in.*as generation 3"):
+        decide(Noted([HELD], rows=rows), landing(generation=2))
+    assert decide(Noted([HELD], rows=rows), landing(generation=3)) == (Action.REPLACE, None)
+
+
+def test_a_range_that_another_run_has_landed_under_another_name_is_refused():
+    zombie = landing("zombie", 0, 7)
+    for table in (Noted([HELD]), Noted([Holding.of(landing("earlier", 6, 9), 1)])):
+        with pytest.raises(LandingError, match=r"events of its range under another name.*since.*name another consumer"):
+            decide(table, zombie)
+    apart = [HELD, Holding.of(landing("zombie", 10, 20), 5)]
+    with pytest.raises(LandingError, match="another name, 'monday'"):
+        decide(Noted(apart), landing("zombie", 9, 20, generation=2))
+    assert decide(Noted(apart), landing("zombie", 10, 20, generation=2)) == (Action.REPLACE, None)
+
+
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        (Noted([HELD]), landing("tuesday", 10, 20)),
+        (Noted([HELD], undone=[HELD]), landing("tuesday", 0, 10)),
+        (Noted([Holding.of(landing(), 0)]), landing("tuesday", 0, 10)),
+        (Noted([HELD]), landing("tuesday", stream=StreamName("shop", "visits"))),
+        (Noted([HELD]), Landing(landing("00:00/01:00").interval, cuts(0, 10), of_times=True)),
+    ],
+)
+def test_other_ranges_streams_undone_ones_and_event_times_do_not_overlap(table, given):
+    assert decide(table, given) == (Action.APPEND, None)
+
+
+def test_ranges_share_events_by_the_segments_of_their_cuts():
+    def between(start, end):
+        names = {each: SegmentId(STREAM, *each) for each in (*start, *end)}
+        return StreamCutRange(
+            *(StreamCut(STREAM, {names[each]: at for each, at in cut.items()}) for cut in (start, end))
+        )
+
+    scaled = between({(0, 0): 50, (1, 0): 5}, {(2, 1): 7, (3, 1): 0, (1, 0): 5})
+    for other, shared in [
+        (between({(0, 0): 10, (1, 0): 0}, {(0, 0): 50, (1, 0): 5}), False),
+        (between({(0, 0): 10, (1, 0): 0}, {(0, 0): 51, (1, 0): 0}), True),
+        (between({(0, 0): 10, (1, 0): 9}, {(0, 0): -1, (1, 0): 9}), True),
+        (between({(2, 1): 7, (3, 1): 0, (1, 0): 5}, {(2, 1): 9, (3, 1): 1, (1, 0): 6}), False),
+        (between({(2, 1): 6, (3, 1): 0, (1, 0): 5}, {(2, 1): 9, (3, 1): 1, (1, 0): 6}), True),
+        (between({(0, 0): 50, (1, 0): 5}, {(0, 0): 50, (1, 0): 8}), False),
+    ]:
+        assert (shares_events(scaled, other), shares_events(other, scaled)) == (shared, shared)
+
+
+def test_ranges_with_event_times_are_known_by_what_a_sensor_returns():
+    given = cuts(0, 10).to_json()
+    times = {"since": "2026-01-05T00:00:00+00:00", "until": "2026-01-06T00:00:00+00:00"}
+    assert landing_of({**given, **times}, "consumer", "monday").of_times
+    assert landing_of(given, "consumer", "monday", event_times=True).of_times
+    assert not landing_of(given, "consumer", "monday").of_times
 
 
 def test_a_holding_is_read_as_it_was_written_and_no_other_way():
@@ -158,3 +225,7 @@ def test_a_table_is_compared_with_the_ledger():
         "thinned": "other rows in the table",
     }
     assert findings["thinned",][1] == "5 rows were landed, and 4 are there"
+    [undone, taken] = compare(records[:2], held[:1], undone=["missing"], taken="DELETE in version 7")
+    assert undone.text.endswith("does not hold it any more: it was restored, rolled back, or dropped and made again")
+    assert (taken.kind.value, taken.intervals) == ("other rows in the table", ("held",))
+    assert "DELETE in version 7" in taken.text

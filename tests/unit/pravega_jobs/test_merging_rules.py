@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 import pytest
+from tests.unit.pravega_jobs.noted import Noted
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError, LedgerError
@@ -32,12 +33,34 @@ def held(name, start, end):
 def test_a_range_is_merged_once_and_in_its_order():
     table = [held("monday", 0, 10), held("wednesday", 20, 30)]
     ours = merge("wednesday", 20, 30).rules.of_table
-    assert decide(table, merge("thursday", 30, 40), ours, in_order=True) is None
-    assert decide(table, merge("monday", 0, 10), ours, in_order=True) == table[0]
-    assert decide([], merge("monday", 0, 10), None, in_order=True) is None
+    assert decide(Noted(table), merge("thursday", 30, 40), ours, in_order=True) is None
+    assert decide(Noted(table), merge("monday", 0, 10), ours, in_order=True) == table[0]
+    assert decide(Noted([]), merge("monday", 0, 10), None, in_order=True) is None
     with pytest.raises(LandingError, match="does not lie after 'wednesday'"):
-        decide(table, merge("tuesday", 10, 20), ours, in_order=True)
-    assert decide(table, merge("tuesday", 10, 20), ours, in_order=False) is None
+        decide(Noted(table), merge("tuesday", 10, 20), ours, in_order=True)
+    assert decide(Noted(table), merge("tuesday", 10, 20), ours, in_order=False) is None
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_ranges_that_a_restored_table_lacks_are_merged_again_before_others(in_order):
+    table = [held("monday", 0, 10), held("tuesday", 10, 20), held("wednesday", 20, 30)]
+    restored, ours = Noted(table, undone=table[1:]), merge("monday", 0, 10).rules.of_table
+    for late in (merge("wednesday", 20, 30), merge("thursday", 30, 40)):
+        with pytest.raises(LandingError, match=r"lacks the changes of 'tuesday'.*pravega cuts reopen"):
+            decide(restored, late, ours, in_order=in_order)
+    assert decide(restored, merge("monday", 0, 10), ours, in_order=in_order) == table[0]
+    assert decide(restored, merge("tuesday", 10, 20), ours, in_order=in_order) is None
+    again = Noted(table, undone=table[2:])
+    assert decide(again, merge("wednesday", 20, 30), ours, in_order=in_order) is None
+
+
+def test_a_merge_does_not_go_on_where_others_have_taken_rows_out():
+    table = Noted([held("monday", 0, 10)], taken="DELETE in version 7 (accept)")
+    ours = merge("monday", 0, 10).rules.of_table
+    for given in (merge("monday", 0, 10), merge("tuesday", 10, 20)):
+        with pytest.raises(LandingError, match=r"DELETE in version 7 \(accept\)"):
+            decide(table, given, ours, in_order=True)
+    assert decide(Noted([], taken="DELETE"), merge("monday", 0, 10), None, in_order=True) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +73,7 @@ def test_a_range_is_merged_once_and_in_its_order():
 )
 def test_what_a_table_cannot_take_is_refused(given, message):
     with pytest.raises(LandingError, match=message):
-        decide([held("monday", 0, 10)], given, merge("monday", 0, 10).rules.of_table, in_order=True)
+        decide(Noted([held("monday", 0, 10)]), given, merge("monday", 0, 10).rules.of_table, in_order=True)
 
 
 END = -1
@@ -81,7 +104,7 @@ def test_ranges_that_follow_each_other_are_in_order_over_all_segments():
     table: list[Holding] = []
     for number, (start, end) in enumerate(itertools.pairwise(ends)):
         one = Merge(Landing(Interval("merger", STREAM, str(number)), StreamCutRange(start, end)), rules)
-        assert decide(table, one, rules.of_table, in_order=True) is None
+        assert decide(Noted(table), one, rules.of_table, in_order=True) is None
         table.append(Holding.of(one.landing, 0))
 
 

@@ -191,6 +191,22 @@ def resembles(function: Callable[..., Any]) -> Callable[[C], C]:
     return derive
 
 
+def waits_for(function: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[[C], C]:
+    """For a coroutine function with an optional argument that has a blocking form, whose type differs here.
+
+    The decorated function is a signature only, which is never called; see `resembles`.
+    """
+
+    def derive(signature: C) -> C:
+        def call(twin: Twin[Any], /, *args: Any, **kwargs: Any) -> Any:
+            given = {name: value.asynchronous if isinstance(value, Face) else value for name, value in kwargs.items()}
+            return twin.run(function(twin.asynchronous, *args, **given))
+
+        return resembles(function)(cast(C, update_wrapper(call, signature)))
+
+    return derive
+
+
 def derived(
     call: Callable[..., T], method: Callable[..., Any], returns: Any = None, *, objects: int = 1
 ) -> Callable[..., T]:

@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from aiopravega import intervals as aio
-from aiopravega import ledger as aio_ledger
-from aiopravega.blocking.bridge import resembles, waits, waits_with
+from aiopravega.blocking.bridge import resembles, waits, waits_for, waits_with
 from aiopravega.blocking.client import PravegaClient
 from aiopravega.blocking.ledger import CutLedger
 from aiopravega.cuts import UNBOUNDED
@@ -81,7 +80,7 @@ verify = waits(aio.verify)
 claim_times_again = waits(claims.claim_times_again)
 
 
-@resembles(aio.claim_times)
+@waits_for(aio.claim_times)
 def claim_times(
     client: PravegaClient,
     /,
@@ -98,22 +97,7 @@ def claim_times(
     on_truncated: OnTruncated = OnTruncated.FAIL,
     claimant: Claimant | None = None,
 ) -> CutRecord:
-    return client.run(
-        aio.claim_times(
-            client.asynchronous,
-            stream,
-            consumer,
-            times,
-            ahead=ahead,
-            clip=clip,
-            from_head=from_head,
-            unit=unit,
-            ledger=_asynchronous(ledger),
-            by=by,
-            on_truncated=on_truncated,
-            claimant=claimant,
-        )
-    )
+    raise NotImplementedError
 
 
 # --- how far a consumer is ----------------------------------------------------------------------------------
@@ -123,7 +107,7 @@ freshness_of = waits(freshness.freshness_of)
 group_freshness_of = waits(freshness.group_freshness_of)
 
 
-@resembles(lag.lag_of)
+@waits_for(lag.lag_of)
 def lag_of(
     client: PravegaClient,
     /,
@@ -133,8 +117,7 @@ def lag_of(
     count_to: int = 0,
     ledger: CutLedger | None = None,
 ) -> lag.Lag:
-    found = lag.lag_of(client.asynchronous, stream, consumer, count_to=count_to, ledger=_asynchronous(ledger))
-    return client.run(found)
+    raise NotImplementedError
 
 
 # --- backfills ----------------------------------------------------------------------------------------------
@@ -142,7 +125,7 @@ def lag_of(
 record_plan = waits(backfill.record_plan)
 
 
-@resembles(aio.plan_parts)
+@waits_for(aio.plan_parts)
 def plan_parts(
     client: PravegaClient,
     /,
@@ -155,21 +138,10 @@ def plan_parts(
     max_bytes: int | None = None,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    return client.run(
-        aio.plan_parts(
-            client.asynchronous,
-            stream,
-            consumer,
-            start=start,
-            end=end,
-            parts=parts,
-            max_bytes=max_bytes,
-            ledger=_asynchronous(ledger),
-        )
-    )
+    raise NotImplementedError
 
 
-@resembles(aio.plan_times)
+@waits_for(aio.plan_times)
 def plan_times(
     client: PravegaClient,
     /,
@@ -182,18 +154,7 @@ def plan_times(
     unit: TimeUnit = TimeUnit.MS,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    return client.run(
-        aio.plan_times(
-            client.asynchronous,
-            stream,
-            consumer,
-            times,
-            ahead=ahead,
-            clip=clip,
-            unit=unit,
-            ledger=_asynchronous(ledger),
-        )
-    )
+    raise NotImplementedError
 
 
 @resembles(aio.run_backfill)
@@ -218,11 +179,7 @@ def run_backfill(
                 plan,
                 work_in_thread,
                 parallel=parallel,
-                ledger=_asynchronous(ledger),
+                ledger=None if ledger is None else ledger.asynchronous,
                 by=by,
             )
         )
-
-
-def _asynchronous(ledger: CutLedger | None) -> aio_ledger.CutLedger | None:
-    return None if ledger is None else ledger.asynchronous

@@ -3,8 +3,7 @@
 Works without the extra `schema`, as long as no Schema Registry is asked.
 """
 
-from aiopravega.catalog.catalog import PravegaCatalog
+from aiopravega.catalog.catalog import PravegaCatalog, StreamGroup, StreamTable
 from aiopravega.catalog.columns import Column, columns_of
-from aiopravega.catalog.table import StreamGroup, StreamTable
 
 __all__ = ["Column", "PravegaCatalog", "StreamGroup", "StreamTable", "columns_of"]

@@ -2,14 +2,24 @@
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, duration, event_time, ledger_of, number_with_unit, run, table
+from aiopravega.commands.common import (
+    add_cluster,
+    add_command,
+    add_json,
+    duration,
+    event_time,
+    ledger_of,
+    number_with_unit,
+    run,
+    show,
+    table,
+)
 from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval, run_backfill
@@ -35,12 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "same as BACKFILL_START and so on.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    planned = commands.add_parser("plan", help="show what would be read; records nothing")
-    planned.add_argument("--json", action="store_true", help="print JSON, with the cuts of every interval")
-    planned.set_defaults(action=_plan)
-    started = commands.add_parser("run", help="run a program for every interval that is not done: run … -- PROGRAM …")
+    planned = add_command(commands, "plan", _plan, "show what would be read; records nothing")
+    add_json(planned, "print JSON, with the cuts of every interval")
+    started = add_command(
+        commands, "run", _run, "run a program for every interval that is not done: run … -- PROGRAM …"
+    )
     started.add_argument("--parallel", type=int, default=4, help="programs that run at the same time (4)")
-    started.set_defaults(action=_run, program=words[at + 1 :])
+    started.set_defaults(program=words[at + 1 :])
     for each in (planned, started):
         add_cluster(each)
         each.add_argument("stream", help="scope/stream")
@@ -115,20 +126,17 @@ async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
         "bytes": plan.size,
         "events_estimated": plan.events,
     }
-    if options.json:
-        intervals = [
-            {"interval": interval.name, "bytes": interval.size, "done": interval.is_done, **interval.range.to_json()}
-            for interval in plan.intervals
-        ]
-        print(json.dumps(summary | {"intervals": intervals}, indent=2))
-        return 0
+    intervals = [
+        {"interval": interval.name, "bytes": interval.size, "done": interval.is_done, **interval.range.to_json()}
+        for interval in plan.intervals
+    ]
     rows = [
         (interval.name, "?" if interval.size is None else f"{interval.size:,}", "done" if interval.is_done else "to do")
         for interval in plan.intervals
     ]
-    print(table(("interval", "bytes", "state"), rows))
-    print(f"\nto do: {len(plan.waiting):,} tasks, {plan.size:,} bytes, about {plan.events:,} events")
-    return 0
+    to_do = f"to do: {len(plan.waiting):,} tasks, {plan.size:,} bytes, about {plan.events:,} events"
+    text = f"{table(('interval', 'bytes', 'state'), rows)}\n\n{to_do}"
+    return show(options, summary | {"intervals": intervals}, text)
 
 
 async def _run(client: PravegaClient, options: argparse.Namespace) -> int:

@@ -3,14 +3,24 @@
 import argparse
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiopravega.catalog import PravegaCatalog, StreamTable
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP, add_controller, run, table
+from aiopravega.commands.common import (
+    DECLARED_ONLY_HELP,
+    NEW_POLICY_HELP,
+    add_command,
+    add_controller,
+    add_json,
+    add_yes,
+    only_say,
+    run,
+    show,
+    table,
+)
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.names import StreamName
 
@@ -23,14 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega catalog", description="Scopes are namespaces, streams are tables with a schema."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listed = commands.add_parser("ls", help="list scopes, or the streams of one")
-    listed.set_defaults(action=_list)
+    listed = add_command(commands, "ls", _list, "list scopes, or the streams of one")
     listed.add_argument("scope", nargs="?", help="default: list the scopes")
     listed.add_argument("--tag", help="only streams with this tag")
-    described = commands.add_parser("describe", help="show all about a stream")
-    described.set_defaults(action=_describe)
-    created = commands.add_parser("create", help="make a stream, and the group and schema of its events")
-    created.set_defaults(action=_create)
+    described = add_command(commands, "describe", _describe, "show all about a stream")
+    created = add_command(commands, "create", _create, "make a stream, and the group and schema of its events")
     created.add_argument(
         "--schema", type=Path, metavar="FILE", help=".avsc, .json, .proto, or a descriptor set (.desc)"
     )
@@ -41,16 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     created.add_argument("--keep-bytes", type=int, metavar="BYTES", help="remove what exceeds this; default: keep all")
     created.add_argument("--tag", action="append", default=[], dest="tags", help="may be given several times")
     created.add_argument("--create-scope", action="store_true", help="make its scope too, if there is none")
-    dropped = commands.add_parser("drop", help="delete a stream with all its events, and its schemas")
-    dropped.set_defaults(action=_drop)
+    dropped = add_command(commands, "drop", _drop, "delete a stream with all its events, and its schemas")
     dropped.add_argument("--keep-schemas", action="store_true", help="leave its group in the registry")
-    dropped.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    add_yes(dropped)
     for each in (described, created, dropped):
         each.add_argument("stream", help="scope/stream")
     for each in (listed, described, created, dropped):
         add_controller(each)
         each.add_argument("--registry", metavar="URI", help=f"Schema Registry; default: {_REGISTRY_VARIABLE}, or none")
-        each.add_argument("--json", action="store_true", help="print JSON")
+        add_json(each)
     return run(parser.parse_args(arguments))
 
 
@@ -69,13 +75,9 @@ async def _catalog(client: PravegaClient, options: argparse.Namespace) -> AsyncI
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     if options.scope is None:
         scopes = await client.list_scopes()
-        print(json.dumps(scopes, indent=2) if options.json else "\n".join(scopes))
-        return 0
+        return show(options, scopes, "\n".join(scopes))
     async with _catalog(client, options) as catalog:
         tables = await catalog.list_tables(options.scope, options.tag)
-    if options.json:
-        print(json.dumps([each.to_json() for each in tables], indent=2))
-        return 0
     rows = [
         (
             each.stream.stream,
@@ -87,8 +89,8 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
         )
         for each in tables
     ]
-    print(table(("stream", "segments", "bytes", "schema", "policy", "tags"), rows))
-    return 0
+    listed = table(("stream", "segments", "bytes", "schema", "policy", "tags"), rows)
+    return show(options, [each.to_json() for each in tables], listed)
 
 
 def _schema(described: StreamTable) -> str:
@@ -101,14 +103,11 @@ def _schema(described: StreamTable) -> str:
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
     async with _catalog(client, options) as catalog:
-        _show(await catalog.describe(options.stream), options)
-    return 0
+        described = await catalog.describe(options.stream)
+    return show(options, described.to_json(), _text(described))
 
 
-def _show(described: StreamTable, options: argparse.Namespace) -> None:
-    if options.json:
-        print(json.dumps(described.to_json(), indent=2))
-        return
+def _text(described: StreamTable) -> str:
     group = described.group
     rows = [
         ("stream", str(described.stream)),
@@ -120,13 +119,14 @@ def _show(described: StreamTable, options: argparse.Namespace) -> None:
         ("schema", _schema(described)),
         ("group", f"{group.name} in namespace {group.namespace!r}, policy {group.policy}" if group else ""),
     ]
-    print(table(rows[0], [row for row in rows[1:] if row[1]]))
+    text = table(rows[0], [row for row in rows[1:] if row[1]])
     if described.columns:
         columns = [
             (column.name, column.type, "yes" if column.nullable else "no", column.description or "")
             for column in described.columns
         ]
-        print(f"\n{table(('column', 'type', 'nullable', 'description'), columns)}")
+        text += f"\n\n{table(('column', 'type', 'nullable', 'description'), columns)}"
+    return text
 
 
 async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -149,8 +149,7 @@ async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
             new_policy=options.new_policy,
             declared_only=options.declared_only,
         )
-        _show(made, options)
-    return 0
+    return show(options, made.to_json(), _text(made))
 
 
 async def _drop(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -158,8 +157,7 @@ async def _drop(client: PravegaClient, options: argparse.Namespace) -> int:
     async with _catalog(client, options) as catalog:
         if not options.yes:
             described = await catalog.describe(name)
-            print(f"{name} has {described.size:,} bytes. To delete all of them, say --yes.", file=sys.stderr)
-            return 1
+            return only_say(f"{name} has {described.size:,} bytes. To delete all of them, say --yes.")
         gone = await catalog.drop(name, keep_schemas=options.keep_schemas)
     if options.json:
         print(json.dumps({"stream": str(name), "dropped": gone}))

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
+from aiopravega.commands.common import add_cluster, add_command, add_json, duration, ledger_of, run, show, table
 from aiopravega.commands.decisions import add_decisions
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.picture import draw_text
@@ -35,10 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega cuts", description="Intervals of consumers of streams, and the ranges that they have."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = commands.add_parser("list", help="show consumers, or the intervals of one")
-    shown.set_defaults(action=_list)
-    checked = commands.add_parser(
-        "verify", help="find gaps, overlaps, intervals that are not done, and those that cannot be read"
+    shown = add_command(commands, "list", _list, "show consumers, or the intervals of one")
+    checked = add_command(
+        commands, "verify", _verify, "find gaps, overlaps, intervals that are not done, and those that cannot be read"
     )
     checked.add_argument(
         "--allow-open",
@@ -53,11 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="compare it with the intervals that this table of pravega-jobs holds, and count the table's rows, for "
         "example delta:/folder",
     )
-    checked.set_defaults(action=_verify)
     for each in (shown, checked):
-        each.add_argument("--json", action="store_true", help="print JSON")
-    drawn = commands.add_parser("plot", help="draw in characters when intervals were processed")
-    drawn.set_defaults(action=_plot)
+        add_json(each)
+    drawn = add_command(commands, "plot", _plot, "draw in characters when intervals were processed")
     for each in (shown, checked, drawn):
         add_cluster(each)
         each.add_argument("stream", help="scope/stream")
@@ -88,21 +85,13 @@ def _counts(records: Sequence[CutRecord]) -> dict[IntervalState, int]:
 
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     consumers = await _consumers(client, options)
-    if options.json:
-        print(
-            json.dumps([each.model_dump(mode="json") for records in consumers.values() for each in records], indent=2)
-        )
-    elif options.consumer is None:
+    if options.consumer is None:
         rows = [_summary(name, records) for name, records in consumers.items()]
-        print(table(("consumer", "intervals", "done", "open", "failed", "last"), rows))
+        text = table(("consumer", "intervals", "done", "open", "failed", "last"), rows)
     else:
-        print(
-            table(
-                ("interval", "state", "taken", "by", "since", "by", "why"),
-                [_row(record) for record in consumers[options.consumer]],
-            )
-        )
-    return 0
+        rows = [_row(record) for record in consumers[options.consumer]]
+        text = table(("interval", "state", "taken", "by", "since", "by", "why"), rows)
+    return show(options, [each.model_dump(mode="json") for records in consumers.values() for each in records], text)
 
 
 def _summary(name: str, records: Sequence[CutRecord]) -> tuple[object, ...]:
@@ -111,7 +100,7 @@ def _summary(name: str, records: Sequence[CutRecord]) -> tuple[object, ...]:
     return name, len(records), *of_state, records[-1].interval
 
 
-def _row(record: CutRecord) -> tuple[str, ...]:
+def _row(record: CutRecord) -> tuple[object, ...]:
     changed = f"{record.changed_at:%Y-%m-%d %H:%M:%S}" if record.changed_at else ""
     recorded = f"{record.recorded_at:%Y-%m-%d %H:%M:%S}"
     why = record.reason or record.skipped_because or ""

@@ -6,10 +6,9 @@ Each command prints its effect, and the events that are lost by it; with `--dry-
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, ledger_of
+from aiopravega.commands.common import Commands, add_cluster, add_command, ledger_of
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.intervals.chain.losses import bytes_between
@@ -17,26 +16,20 @@ from aiopravega.intervals.chain.skips import find_skips, skip
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
-
-def add_decisions(commands: "Commands") -> None:
+def add_decisions(commands: Commands) -> None:
     """Add the commands."""
-    skipped = commands.add_parser(
-        "skip", help="skip what a consumer can never read again: truncated, or of a stream made again"
+    skipped = add_command(
+        commands, "skip", _skip, "skip what a consumer can never read again: truncated, or of a stream made again"
     )
     skipped.add_argument("--interval", help="this interval, whether it can be read or not; default: all that is gone")
-    skipped.set_defaults(action=_skip)
-    forgotten = commands.add_parser(
-        "forget", help="remove all records of a consumer: it starts again, and processes the stream again"
+    forgotten = add_command(
+        commands, "forget", _forget, "remove all records of a consumer: it starts again, and processes the stream again"
     )
     forgotten.add_argument("--interval", help="only this interval, if it was claimed for itself")
-    forgotten.set_defaults(action=_forget)
-    reopened = commands.add_parser("reopen", help="hand an interval out again, with the range that it has")
+    reopened = add_command(commands, "reopen", _reopen, "hand an interval out again, with the range that it has")
     reopened.add_argument("--interval", required=True, help="name of the interval")
     reopened.add_argument("--reason", default="a person has decided so", help="the reason, for the records")
-    reopened.set_defaults(action=_reopen)
     for each in (skipped, forgotten, reopened):
         add_cluster(each)
         each.add_argument("stream", help="scope/stream")

@@ -1,13 +1,24 @@
 """Changes of reader groups: `pravega groups create`, `reset`, `delete`, `checkpoint` and `offline`."""
 
 import argparse
-import json
-import sys
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, add_controller, duration, event_time, ledger_of
+from aiopravega.commands.common import (
+    Commands,
+    add_cluster,
+    add_command,
+    add_controller,
+    add_json,
+    add_yes,
+    duration,
+    event_time,
+    ledger_of,
+    only_say,
+    show,
+)
 from aiopravega.control import GroupRetention
 from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
@@ -16,16 +27,12 @@ from aiopravega.groups.parts import Part, parse_part
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
-
 _TIMEOUT: Final = timedelta(seconds=60)
 
 
-def add_moves(commands: "Commands") -> None:
+def add_moves(commands: Commands) -> None:
     """Add the commands."""
-    created = commands.add_parser("create", help="make a group for Java's readers")
-    created.set_defaults(action=_create)
+    created = add_command(commands, "create", _create, "make a group for Java's readers")
     created.add_argument(
         "--checkpoint-every", type=duration, default=CHECKPOINT_INTERVAL, metavar="DURATION", help="automatically (30s)"
     )
@@ -36,8 +43,7 @@ def add_moves(commands: "Commands") -> None:
         default=GroupRetention.NONE.name.lower(),
         help="whether consumption-based retention waits for it, and for what: none",
     )
-    reset = commands.add_parser("reset", help="have a group start again: at its last checkpoint, or where you say")
-    reset.set_defaults(action=_reset)
+    reset = add_command(commands, "reset", _reset, "have a group start again: at its last checkpoint, or where you say")
     for each in (created, reset):
         each.add_argument("group", metavar="SCOPE/GROUP")
         each.add_argument("parts", nargs="*", metavar="STREAM or CUT", help="from the head of a stream, or from a cut")
@@ -52,14 +58,11 @@ def add_moves(commands: "Commands") -> None:
         each.add_argument("--consumer", metavar="NAME", help="with --interval: of whom")
     for each in (created, reset):
         add_cluster(each)
-    deleted = commands.add_parser("delete", help="delete a group with its state")
-    deleted.set_defaults(action=_delete)
-    marked = commands.add_parser("checkpoint", help="have all readers reach a checkpoint, and print its cuts")
-    marked.set_defaults(action=_checkpoint)
+    deleted = add_command(commands, "delete", _delete, "delete a group with its state")
+    marked = add_command(commands, "checkpoint", _checkpoint, "have all readers reach a checkpoint, and print its cuts")
     marked.add_argument("--name", help="of the checkpoint; default: a new one")
     marked.add_argument("--timeout", type=duration, default=_TIMEOUT, help="how long to wait for the readers (60s)")
-    gone = commands.add_parser("offline", help="say that a reader is dead, so that others take its segments")
-    gone.set_defaults(action=_offline)
+    gone = add_command(commands, "offline", _offline, "say that a reader is dead, so that others take its segments")
     for each in (deleted, marked, gone):
         each.add_argument("group", metavar="SCOPE/GROUP")
         add_controller(each)
@@ -68,11 +71,11 @@ def add_moves(commands: "Commands") -> None:
         "--watch", type=duration, metavar="DURATION", help="how long it must be silent; default: as long as is needed"
     )
     for each in (reset, deleted, gone):
-        each.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+        add_yes(each)
     for each in (reset, deleted, marked, gone):
         each.add_argument("--force", action="store_true", help="although readers are online, or are Flink's")
     for each in (created, reset, deleted, marked, gone):
-        each.add_argument("--json", action="store_true", help="print JSON")
+        add_json(each)
 
 
 def group_name(client: PravegaClient, text: str) -> tuple[str, str]:
@@ -124,8 +127,7 @@ async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
         checkpoint_interval=None if options.no_checkpoints else options.checkpoint_every,
         retention=GroupRetention[options.retention.upper()],
     )
-    _say(options, {"group": f"{scope}/{name}", "made": done}, "made" if done else "exists already, set up so")
-    return 0
+    return _say(options, {"group": f"{scope}/{name}", "made": done}, "made" if done else "exists already, set up so")
 
 
 async def _reset(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -136,29 +138,21 @@ async def _reset(client: PravegaClient, options: argparse.Namespace) -> int:
         last = described.last_checkpoint
         where = "the given positions" if parts else f"its last checkpoint ({last.name if last else 'there is none'})"
         readers = ", ".join(described.readers) or "(none)"
-        print(
-            f"{scope}/{name} has the readers {readers}. To have it start again at {where}, say --yes.", file=sys.stderr
-        )
-        return 1
+        return only_say(f"{scope}/{name} has the readers {readers}. To have it start again at {where}, say --yes.")
     starts = await client.reset_reader_group(scope, name, parts or None, force=options.force)
     cuts = {str(stream): cut.to_text() for stream, cut in starts.items()}
     lines = "".join(f"\n  {stream} from {cut}" for stream, cut in cuts.items())
-    _say(options, {"group": f"{scope}/{name}", "starts": cuts}, f"starts again{lines}")
-    return 0
+    return _say(options, {"group": f"{scope}/{name}", "starts": cuts}, f"starts again{lines}")
 
 
 async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
     if not options.yes:
         described = await client.describe_reader_group(scope, name)
-        print(
-            f"{scope}/{name} has the readers {', '.join(described.readers) or '(none)'}. To delete it, say --yes.",
-            file=sys.stderr,
-        )
-        return 1
+        readers = ", ".join(described.readers) or "(none)"
+        return only_say(f"{scope}/{name} has the readers {readers}. To delete it, say --yes.")
     await client.delete_reader_group(scope, name, force=options.force)
-    _say(options, {"group": f"{scope}/{name}", "deleted": True}, "deleted")
-    return 0
+    return _say(options, {"group": f"{scope}/{name}", "deleted": True}, "deleted")
 
 
 async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -167,14 +161,13 @@ async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
         described = await client.describe_reader_group(scope, name)
         segments = described.readers.get(options.reader)
         has = "is not in the group" if segments is None else f"has {len(segments)} segments"
-        print(f"reader {options.reader!r} of {scope}/{name} {has}. To take it out, say --yes.", file=sys.stderr)
-        return 1
+        return only_say(f"reader {options.reader!r} of {scope}/{name} {has}. To take it out, say --yes.")
     watch = None if options.watch is None else options.watch.total_seconds()
     freed = await client.reader_offline(scope, name, options.reader, watch=watch, force=options.force)
     offsets = {str(segment): offset for segment, offset in freed.items()}
     lines = "".join(f"\n  {segment} from {offset:,}" for segment, offset in offsets.items())
-    _say(options, {"group": f"{scope}/{name}", "reader": options.reader, "segments": offsets}, f"is gone{lines}")
-    return 0
+    values = {"group": f"{scope}/{name}", "reader": options.reader, "segments": offsets}
+    return _say(options, values, f"is gone{lines}")
 
 
 async def _checkpoint(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -184,9 +177,9 @@ async def _checkpoint(client: PravegaClient, options: argparse.Namespace) -> int
     )
     cuts = {str(stream): cut.to_text() for stream, cut in made.cuts.items()}
     lines = "".join(f"\n  {stream} at {cut}" for stream, cut in cuts.items())
-    _say(options, {"group": f"{scope}/{name}", "name": made.name, "cuts": cuts}, f"checkpoint {made.name!r}{lines}")
-    return 0
+    values = {"group": f"{scope}/{name}", "name": made.name, "cuts": cuts}
+    return _say(options, values, f"checkpoint {made.name!r}{lines}")
 
 
-def _say(options: argparse.Namespace, values: dict[str, object], text: str) -> None:
-    print(json.dumps(values, indent=2) if options.json else f"{values['group']}: {text}")
+def _say(options: argparse.Namespace, values: Mapping[str, object], text: str) -> int:
+    return show(options, values, f"{values['group']}: {text}")

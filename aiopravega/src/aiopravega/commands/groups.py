@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import NO_SCOPE, add_controller, duration, run, table
+from aiopravega.commands.common import add_command, add_controller, add_json, duration, run, scope_of, show, table
 from aiopravega.commands.group_moves import add_moves, group_name
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
@@ -34,46 +34,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega groups", description="Reader groups of Java and Flink: how far they are, and moving them."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listed = commands.add_parser("list", help="list the groups of a scope, with their readers and their lag")
-    listed.set_defaults(action=_list)
+    listed = add_command(commands, "list", _list, "list the groups of a scope, with their readers and their lag")
     listed.add_argument("scope", nargs="?", help="default: PRAVEGA_SCOPE")
-    described = commands.add_parser("describe", help="show how a group is set up, who reads what, and its cuts")
-    described.set_defaults(action=_describe)
-    lag = commands.add_parser("lag", help="show what is left to read, once or again and again as a picture")
-    lag.set_defaults(action=_lag)
+    described = add_command(commands, "describe", _describe, "show how a group is set up, who reads what, and its cuts")
+    lag = add_command(commands, "lag", _lag, "show what is left to read, once or again and again as a picture")
     lag.add_argument("--for", dest="watch", type=duration, metavar="DURATION", help="draw it for so long: 90s, 15m, 1h")
     lag.add_argument(
         "--every", type=duration, default=_EVERY, metavar="DURATION", help="between two lines of the picture (5s)"
     )
     for each in (described, lag):
         each.add_argument("group", metavar="SCOPE/GROUP")
-    decoded = commands.add_parser("decode", help="show the cuts in a checkpoint's bytes, as Java and Flink keep it")
-    decoded.set_defaults(action=_decode)
+    decoded = add_command(
+        commands, "decode", _decode, "show the cuts in a checkpoint's bytes, as Java and Flink keep it"
+    )
     decoded.add_argument("file", type=Path, help="the bytes that Java's Checkpoint.toBytes() gave")
     decoded.add_argument(
         "--flink-sql", action="store_true", help="print options of a table of Flink that is read from there"
     )
     for each in (listed, described, lag, decoded):
         add_controller(each)
-        each.add_argument("--json", action="store_true", help="print JSON")
+        add_json(each)
     add_moves(commands)
     return run(parser.parse_args(arguments))
 
 
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope = options.scope or client.config.scope
-    if scope is None:
-        raise ConfigurationError(NO_SCOPE)
+    scope = scope_of(client, options.scope)
     names = await client.reader_groups(scope)
     described = await asyncio.gather(*(_described(client, scope, name) for name in names))
-    if options.json:
-        print(
-            json.dumps([_json(f"{scope}/{name}", each) for name, each in zip(names, described, strict=True)], indent=2)
-        )
-        return 0
     rows = [_row(name, each) for name, each in zip(names, described, strict=True)]
-    print(table(("group", "readers", "segments", "lag", "unread", "checkpoint", "note"), rows))
-    return 0
+    text = table(("group", "readers", "segments", "lag", "unread", "checkpoint", "note"), rows)
+    return show(options, [_json(f"{scope}/{name}", each) for name, each in zip(names, described, strict=True)], text)
 
 
 async def _described(client: PravegaClient, scope: str, name: str) -> ReaderGroupDescription | PravegaError:
@@ -127,9 +118,10 @@ def _note(described: ReaderGroupDescription) -> str:
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
     described = await client.describe_reader_group(*group_name(client, options.group))
-    if options.json:
-        print(json.dumps(described.to_json(), indent=2))
-        return 0
+    return show(options, described.to_json(), "\n".join(_lines(described)))
+
+
+def _lines(described: ReaderGroupDescription) -> list[str]:
     config = described.config
     lines = [
         f"group: {described.scope}/{described.name} (id {config.group_id}, generation {config.generation})",
@@ -137,8 +129,7 @@ async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
         f"retention waits for it: {config.retention.name.lower()}",
     ]
     if not described.has_state:
-        print("\n".join([*lines, "it has no readers: a subscriber that reports its position by itself"]))
-        return 0
+        return [*lines, "it has no readers: a subscriber that reports its position by itself"]
     lines += ["no readers: a subscriber or a query of Spark publishes the position"] if described.is_published else []
     lines += [f"reader {reader}: {_segments(segments)}" for reader, segments in described.readers.items()]
     lines += [f"no reader: {_segments(described.unassigned)}"] if described.unassigned or not described.readers else []
@@ -154,8 +145,7 @@ async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
         ]
         lines += [f"  checkpoint: {each.checkpoint.to_text()}"] if each.checkpoint is not None else []
         lines += [f"  end: {each.end.to_text()}"] if each.end is not None else []
-    print("\n".join(lines + ([_note(described)] if _note(described) else [])))
-    return 0
+    return lines + ([_note(described)] if _note(described) else [])
 
 
 def _segments(offsets: Mapping[SegmentId, int]) -> str:
@@ -169,26 +159,18 @@ async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
         return 0
     described = await client.describe_reader_group(scope, name)
     streams = described.need_streams()
-    if options.json:
-        parts = [{"stream": str(e.stream), "lag_bytes": e.lag_bytes, "unread_bytes": e.unread_bytes} for e in streams]
-        print(
-            json.dumps(
-                {
-                    "group": f"{scope}/{name}",
-                    "lag_bytes": described.lag_bytes,
-                    "unread_bytes": described.unread_bytes,
-                    "needs_checkpoint": described.needs_checkpoint,
-                    "streams": parts,
-                },
-                indent=2,
-            )
-        )
-        return 0
+    parts = [{"stream": str(e.stream), "lag_bytes": e.lag_bytes, "unread_bytes": e.unread_bytes} for e in streams]
+    values = {
+        "group": f"{scope}/{name}",
+        "lag_bytes": described.lag_bytes,
+        "unread_bytes": described.unread_bytes,
+        "needs_checkpoint": described.needs_checkpoint,
+        "streams": parts,
+    }
     rows = [(each.stream, f"{each.lag_bytes:,}", f"{each.unread_bytes:,}") for each in streams]
-    print(table(("stream", "lag: bytes after what was read", "unread: bytes after the last checkpoint"), rows))
-    if note := _note(described):
-        print(note)
-    return 0
+    text = table(("stream", "lag: bytes after what was read", "unread: bytes after the last checkpoint"), rows)
+    note = _note(described)
+    return show(options, values, f"{text}\n{note}" if note else text)
 
 
 async def _draw(client: PravegaClient, scope: str, name: str, options: argparse.Namespace) -> None:
@@ -225,9 +207,6 @@ async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:
     checkpoint = JavaCheckpoint.from_bytes(data)
     if options.flink_sql:
         print(flink_sql_options([StreamCutRange(cut, UNBOUNDED) for cut in checkpoint.cuts.values()]))
-    elif options.json:
-        cuts = {str(stream): cut.to_text() for stream, cut in checkpoint.cuts.items()}
-        print(json.dumps({"name": checkpoint.name, "cuts": cuts}, indent=2))
-    else:
-        print(table(("stream", "cut"), [(stream, cut.to_text()) for stream, cut in checkpoint.cuts.items()]))
-    return 0
+        return 0
+    cuts = {str(stream): cut.to_text() for stream, cut in checkpoint.cuts.items()}
+    return show(options, {"name": checkpoint.name, "cuts": cuts}, table(("stream", "cut"), list(cuts.items())))

@@ -4,13 +4,12 @@
 """
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run, scopes_of, table
+from aiopravega.commands.common import add_controller, add_json, run, scopes_of, show, table
 from aiopravega.intervals.reports.gauges import Sample, gauges
 
 # Labels that tell the kind of a number.
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_controller(parser)
     parser.add_argument("scopes", nargs="*", metavar="SCOPE", help="default: PRAVEGA_SCOPE")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.set_defaults(action=_act)
     return run(parser.parse_args(arguments))
 
@@ -64,10 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
     samples = [sample for scope in scopes_of(client, options.scopes) for sample in await gauges(client, scope)]
     lines = _lines(samples)
-    if options.json:
-        print(json.dumps([line.to_json() for line in lines], indent=2))
-    else:
-        print(table(("stream", "who", "name", "lag", "unread", "note"), [line.to_row() for line in lines]))
+    text = table(("stream", "who", "name", "lag", "unread", "note"), [line.to_row() for line in lines])
+    show(options, [line.to_json() for line in lines], text)
     return int(any(sample.value for sample in samples if sample.gauge in _NOTES))
 
 

@@ -7,17 +7,27 @@ from collections.abc import Sequence
 
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run, table
+from aiopravega.commands.common import (
+    add_command,
+    add_commit_ledger,
+    add_json,
+    add_yes,
+    commit_ledger_of,
+    only_say,
+    run,
+    show,
+    table,
+)
 from aiopravega.commands.ledger_backup import add_backups
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger import CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.cleanup import expired
 from aiopravega.ledger.commits.recovery import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
 
 # Writes that are inspected together; each asks for the states of all its transactions.
 _AT_ONCE = 4
-_FINE = frozenset({Standing.DONE, Standing.GONE})
+_FINE = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,20 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega ledger", description="The exactly-once writes that a commit ledger remembers."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = commands.add_parser("show", help="list writes, or show all about one")
-    shown.set_defaults(action=_show)
+    shown = add_command(commands, "show", _show, "list writes, or show all about one")
     shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
-    checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
-    checked.set_defaults(action=_verify)
-    finished = commands.add_parser("finish", help="commit what drivers that died had decided and not committed")
-    finished.set_defaults(action=_finish)
-    removed = commands.add_parser("expire", help="remove the records of writes that need not be remembered any more")
-    removed.set_defaults(action=_expire)
+    checked = add_command(commands, "verify", _verify, "look up the transactions of writes: what is in the streams?")
+    finished = add_command(commands, "finish", _finish, "commit what drivers that died had decided and not committed")
+    removed = add_command(
+        commands, "expire", _expire, "remove the records of writes that need not be remembered any more"
+    )
     removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
-    adopted = commands.add_parser("adopt", help="have this ledger remember a stream's writes, instead of another one")
-    adopted.set_defaults(action=_adopt)
-    decided = commands.add_parser("resolve", help="decide about a write that no run can finish")
-    decided.set_defaults(action=_resolve)
+    adopted = add_command(
+        commands, "adopt", _adopt, "have this ledger remember a stream's writes, instead of another one"
+    )
+    decided = add_command(commands, "resolve", _resolve, "decide about a write that no run can finish")
     which = decided.add_mutually_exclusive_group(required=True)
     meanings = {
         Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
@@ -48,12 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
-    decided.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    add_yes(decided)
     backups = add_backups(commands)
     for command in (shown, checked, finished, removed, adopted, decided, *backups):
-        add_controller(command)
-        command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
-        command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
+        add_commit_ledger(command)
         if command in backups:
             continue
         command.add_argument(
@@ -61,19 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if command is not adopted:
             command.add_argument("--write-id", metavar="ID", required=command is decided, help="only this write")
-            command.add_argument("--json", action="store_true", help="print JSON")
+            add_json(command)
     return run(parser.parse_args(arguments))
 
 
-def _ledger(client: PravegaClient, options: argparse.Namespace) -> CommitLedger:
-    scope = options.scope or client.config.scope
-    if scope is None:
-        raise ConfigurationError("no scope of the ledger given: give --scope, or set PRAVEGA_SCOPE")
-    return client.commit_ledger(scope, options.table)
-
-
 async def _writes(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
-    return _chosen([stored async for stored in _ledger(client, options).records()], client, options)
+    return _chosen([stored async for stored in commit_ledger_of(client, options).records()], client, options)
 
 
 def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
@@ -92,9 +91,6 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
     writes = [stored.record for stored in await _writes(client, options)]
     records = [record for write in writes for record in write.generations]
     records = [record for record in records if options.state in (None, record.state.value)]
-    if options.json:
-        print(json.dumps([_dumped(record) for record in records], indent=2))
-        return 0
     rows = [
         (
             record.sink,
@@ -110,41 +106,39 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
         for record in records
     ]
     heads = ("stream", "write id", "generation", "state", "prepared", "done", "partitions", "events", "bytes")
-    print(table(heads, rows))
+    text = table(heads, rows)
     if options.write_id is not None:
         for record in records:
             parts = [
                 (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
                 for part in record.partitions
             ]
-            print(f"\n{record.sink}, generation {record.generation}, attempt {record.attempt}")
-            print(f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}")
-            print(table(("partition", "transaction", "events", "bytes", "checksum"), parts))
-    return 0
+            text += f"\n\n{record.sink}, generation {record.generation}, attempt {record.attempt}\n"
+            text += f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}\n"
+            text += table(("partition", "transaction", "events", "bytes", "checksum"), parts)
+    return show(options, [_dumped(record) for record in records], text)
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
     writes = await _inspect(client, options)
-    if options.json:
-        print(json.dumps([_described(write) for write in writes], indent=2))
-    else:
-        rows = [
-            (
-                write.record.sink,
-                write.record.write_id,
-                write.record.generation,
-                write.standing,
-                _counted(write),
-                ADVICE[write.standing],
-            )
-            for write in writes
-        ]
-        print(table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows))
+    rows = [
+        (
+            write.record.sink,
+            write.record.write_id,
+            write.record.generation,
+            write.standing,
+            _counted(write),
+            ADVICE[write.standing],
+        )
+        for write in writes
+    ]
+    text = table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows)
+    show(options, [_described(write) for write in writes], text)
     return 0 if all(write.standing in _FINE for write in writes) else 1
 
 
 async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
-    protocol = _ledger(client, options).protocol()
+    protocol = commit_ledger_of(client, options).protocol()
     for write in await _inspect(client, options):
         if write.standing is Standing.UNFINISHED:
             await protocol.finish(write.stored)
@@ -152,7 +146,7 @@ async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = _ledger(client, options)
+    ledger = commit_ledger_of(client, options)
     stream = StreamName.parse(options.stream, ledger.scope)
     await ledger.create()
     await ledger.mark(stream, adopt=True)
@@ -161,7 +155,7 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = _ledger(client, options)
+    ledger = commit_ledger_of(client, options)
     # The newest witness among all records is the time, so all are read, not only the chosen ones.
     chosen = _chosen(await expired(ledger.records()), client, options)
     if not options.dry_run:
@@ -189,14 +183,10 @@ async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
     [write] = writes
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
     if not options.yes:
-        print(f"{said}. To {options.decision} it, say --yes.", file=sys.stderr)
-        return 1
-    await resolve(client.controller, _ledger(client, options), write, options.decision)
-    if options.json:
-        print(json.dumps(_described(write) | {"resolved": options.decision.value}, indent=2))
-    else:
-        print(f"{said}; resolved: {options.decision}")
-    return 0
+        return only_say(f"{said}. To {options.decision} it, say --yes.")
+    await resolve(client.controller, commit_ledger_of(client, options), write, options.decision)
+    values = _described(write) | {"resolved": options.decision.value}
+    return show(options, values, f"{said}; resolved: {options.decision}")
 
 
 async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[Inspection]:

@@ -13,11 +13,12 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
+from aiopravega.commands.common import Commands, add_command, add_yes, commit_ledger_of, only_say
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
@@ -34,9 +35,6 @@ from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
 from aiopravega.read import Order
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
-
 _FORMAT: Final = "pravega ledger"
 _VERSION: Final = 1
 # Streams whose settings are asked for at a time.
@@ -44,12 +42,10 @@ _AT_ONCE: Final = 16
 _MADE_AGAIN: Final = "was deleted and made again, so that the file knows nothing of what is in it now"
 
 
-def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
+def add_backups(commands: Commands) -> list[argparse.ArgumentParser]:
     """Add the commands; returns their parsers."""
-    exported = commands.add_parser("export", help="write a ledger, whole, into a new file")
-    exported.set_defaults(action=_export)
-    imported = commands.add_parser("import", help="fill an empty ledger from such a file")
-    imported.set_defaults(action=_import)
+    exported = add_command(commands, "export", _export, "write a ledger, whole, into a new file")
+    imported = add_command(commands, "import", _import, "fill an empty ledger from such a file")
     imported.add_argument(
         "--accept-written",
         action="append",
@@ -57,14 +53,15 @@ def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
         metavar="SCOPE/STREAM",
         help="no write to this stream since the export will be run again; for each that has grown or was made again",
     )
-    imported.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    add_yes(imported)
     for command in (exported, imported):
         command.add_argument("file", type=Path)
     return [exported, imported]
 
 
 async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope, table = _named(client, options)
+    ledger = commit_ledger_of(client, options)
+    scope, table = ledger.scope, ledger.table
     made = await client.describe_table(scope, table)
     identity = (await _entries(client, scope, table) or {}).get(IDENTITY_KEY)
     # The ends of the streams first: events that are written meanwhile make the file look older, never newer.
@@ -96,7 +93,8 @@ async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope, table = _named(client, options)
+    ledger = commit_ledger_of(client, options)
+    scope, table = ledger.scope, ledger.table
     content = _read(options.file)
     if content["ledger"] != f"{scope}/{table}":
         raise ConfigurationError(
@@ -125,8 +123,7 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
     if IDENTITY_KEY not in wanted and table != DEFAULT_TABLE:
         print("Ranges that were taken after that time are not in it: they will be taken again.")
     if not options.yes:
-        print("Stop the jobs that use it. To put the entries there, say --yes.", file=sys.stderr)
-        return 1
+        return only_say("Stop the jobs that use it. To put the entries there, say --yes.")
     await _fill(client, content, wanted, present)
     print("the ledger is there again")
     return 0
@@ -242,10 +239,3 @@ def _text(data: bytes) -> str:
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _named(client: PravegaClient, options: argparse.Namespace) -> tuple[str, str]:
-    scope = options.scope or client.config.scope
-    if scope is None:
-        raise ConfigurationError("no scope of the ledger given: give --scope, or set PRAVEGA_SCOPE")
-    return scope, options.table

@@ -1,14 +1,12 @@
 """The command `pravega schema`: it compares a schema with others, of files or of a group, and registers it."""
 
 import argparse
-import asyncio
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP, add_command, add_json, exit_code_of
+from aiopravega.errors import ConfigurationError
 from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
 from aiopravega.names import StreamName
@@ -16,7 +14,6 @@ from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRe
 from aiopravega.schema.open import ComparisonOptions, GroupAddress, NewGroup, SchemaReport, check, offer_schema
 from aiopravega.schema.policy import CompatibilityReport, parse_policy
 
-_FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")
 _SOURCE = ".proto"  # always compiled, whatever --format is
 _OF_FILES = "Backward"
@@ -28,12 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 1 if the schema is not compatible, 2 after an error."""
     parser = argparse.ArgumentParser(prog="pravega schema", description="Compare schemas before they are used.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    checked = commands.add_parser(
+    checked = add_command(
+        commands,
         "check",
-        help="is a new schema compatible with old ones?",
+        _check,
+        "is a new schema compatible with old ones?",
         description=f"Compare a new schema with those of files or of a group; nothing is added to the group. {_FILES}",
     )
-    checked.set_defaults(action=_check)
     olds = checked.add_mutually_exclusive_group(required=True)
     olds.add_argument("--old", type=Path, action="append", metavar="FILE", help="an old schema; several: oldest first")
     olds.add_argument("--group", help="or the group of a registry: that of a stream has the stream's name")
@@ -43,13 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="a policy of the registry, or sides such as BackwardTill=2+Forward; default: the group's, of files "
         f"{_OF_FILES}",
     )
-    registered = commands.add_parser(
+    registered = add_command(
+        commands,
         "register",
-        help="add a schema to the group of a stream",
+        _register,
+        "add a schema to the group of a stream",
         description="Add a schema to the group of a stream, if the group's policy allows it; the group is made if "
         f"there is none. {_FILES}",
     )
-    registered.set_defaults(action=_register)
     registered.add_argument("stream", help="scope/stream")
     registered.add_argument("--group", help="default: the stream's name")
     registered.add_argument("--namespace", help="default: where the group is, and for a new one the scope's name")
@@ -61,16 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
         each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
         each.add_argument("--as-columns", action="store_true", help=_AS_COLUMNS_HELP)
-        each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
+        add_json(each, "print JSON, with the whole texts")
     options = parser.parse_args(arguments)
-    try:
-        code: int = asyncio.run(options.action(options))
-    except PravegaError as error:
-        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
-        return _FAILED
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    return code
+    return exit_code_of(options.action(options))
 
 
 async def _check(options: argparse.Namespace) -> int:

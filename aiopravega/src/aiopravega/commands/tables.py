@@ -2,13 +2,20 @@
 
 import argparse
 import dataclasses
-import json
-import sys
 from collections.abc import Sequence
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import NO_SCOPE, add_controller, run, table
-from aiopravega.errors import ConfigurationError
+from aiopravega.commands.common import (
+    add_command,
+    add_controller,
+    add_json,
+    add_yes,
+    only_say,
+    run,
+    scope_of,
+    show,
+    table,
+)
 from aiopravega.names import StreamName
 
 
@@ -16,64 +23,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 1 if nothing was deleted, 2 after an error."""
     parser = argparse.ArgumentParser(prog="pravega tables", description="Key-value tables, with how they were made.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listed = commands.add_parser("list", help="list the tables of a scope")
-    listed.set_defaults(action=_list)
+    listed = add_command(commands, "list", _list, "list the tables of a scope")
     listed.add_argument("scope", nargs="?", help="default: PRAVEGA_SCOPE")
-    described = commands.add_parser("describe", help="show how a table was made, and count its entries")
-    described.set_defaults(action=_describe)
-    deleted = commands.add_parser("delete", help="delete a table with all its entries")
-    deleted.set_defaults(action=_delete)
-    deleted.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    described = add_command(commands, "describe", _describe, "show how a table was made, and count its entries")
+    deleted = add_command(commands, "delete", _delete, "delete a table with all its entries")
+    add_yes(deleted)
     for each in (described, deleted):
         each.add_argument("table", metavar="SCOPE/TABLE")
     for each in (listed, described, deleted):
         add_controller(each)
-        each.add_argument("--json", action="store_true", help="print JSON")
+        add_json(each)
     return run(parser.parse_args(arguments))
 
 
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
-    scope = options.scope or client.config.scope
-    if scope is None:
-        raise ConfigurationError(NO_SCOPE)
+    scope = scope_of(client, options.scope)
     tables = [
         {"table": f"{scope}/{name}", **await _made(client, scope, name)} for name in await client.list_tables(scope)
     ]
-    if options.json:
-        print(json.dumps(tables, indent=2))
-    else:
-        header = ("table", "partitions", "key length", "secondary key length")
-        print(table(header, [list(each.values()) for each in tables]))
-    return 0
+    header = ("table", "partitions", "key length", "secondary key length")
+    return show(options, tables, table(header, [list(each.values()) for each in tables]))
 
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
     description = await _described(client, options)
-    if options.json:
-        print(json.dumps(description, indent=2))
-    else:
-        print("\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in description.items()))
-    return 0
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in description.items()]
+    return show(options, description, "\n".join(lines))
 
 
 async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
     description = await _described(client, options)
     if not options.yes:
-        print(
-            f"{description['table']} has {description['entries']:,} entries. To delete it with them, say --yes.",
-            file=sys.stderr,
+        return only_say(
+            f"{description['table']} has {description['entries']:,} entries. To delete it with them, say --yes."
         )
-        return 1
     name = StreamName.parse(options.table, client.config.scope)
     done = await client.delete_table(name.scope, name.stream)
-    if options.json:
-        print(json.dumps(description | {"deleted": done}, indent=2))
-    else:
-        print(
-            f"{description['table']}: deleted"
-            if done
-            else f"{description['table']}: somebody else has deleted it meanwhile"
-        )
+    outcome = "deleted" if done else "somebody else has deleted it meanwhile"
+    show(options, description | {"deleted": done}, f"{description['table']}: {outcome}")
     return 0 if done else 1
 
 

@@ -5,8 +5,7 @@ from math import inf
 from aiopravega.config import PravegaConfig
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.scaling import ScalingCalls
-from aiopravega.control.scopes import ScopeCalls
-from aiopravega.control.streams import StreamCalls
+from aiopravega.control.streams import ScopeCalls, StreamCalls
 from aiopravega.control.subscribers import SubscriberCalls
 from aiopravega.control.tables import TableCalls
 from aiopravega.control.transactions import TransactionCalls

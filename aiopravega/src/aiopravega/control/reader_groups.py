@@ -15,7 +15,7 @@ from aiopravega.control.convert import positions, stream_info
 from aiopravega.control.policies import MILLISECOND
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import status_name, succeeded
 from aiopravega.cuts import UNBOUNDED, StreamCut
 from aiopravega.errors import ConfigurationError, ReaderGroupNotFoundError
 from aiopravega.names import SegmentId, StreamName
@@ -100,8 +100,7 @@ class ReaderGroupCalls:
         made = config if config.group_id != NO_ID else replace(config, group_id=uuid.uuid4())
         request = _message(scope, name, replace(made, generation=0))
         answer = await self._rpc.call("createReaderGroup", request, pb.CreateReaderGroupResponse, what)
-        if answer.status != pb.CreateReaderGroupResponse.SUCCESS:
-            raise refusal(status_name(pb.CreateReaderGroupResponse.Status, answer.status), what)
+        succeeded(pb.CreateReaderGroupResponse.Status, answer.status, what)
         return _config(answer.config)
 
     async def group_config(self, scope: str, name: str) -> ReaderGroupConfig:
@@ -119,8 +118,7 @@ class ReaderGroupCalls:
                 what,
                 missing=ReaderGroupNotFoundError,
             )
-            if answer.status != pb.ReaderGroupConfigResponse.SUCCESS:
-                raise refusal(status_name(pb.ReaderGroupConfigResponse.Status, answer.status), what)
+            succeeded(pb.ReaderGroupConfigResponse.Status, answer.status, what)
         except ReaderGroupNotFoundError as error:
             raise no_group(scope, name) from error
         return _config(answer.config)
@@ -137,8 +135,7 @@ class ReaderGroupCalls:
         )
         if answer.status == pb.UpdateReaderGroupResponse.INVALID_CONFIG:
             return None
-        if answer.status != pb.UpdateReaderGroupResponse.SUCCESS:
-            raise refusal(status_name(pb.UpdateReaderGroupResponse.Status, answer.status), what)
+        succeeded(pb.UpdateReaderGroupResponse.Status, answer.status, what)
         return answer.generation
 
     async def delete_group(self, scope: str, name: str, config: ReaderGroupConfig) -> bool:
@@ -152,10 +149,7 @@ class ReaderGroupCalls:
             pb.DeleteReaderGroupStatus,
             what,
         )
-        status = status_name(pb.DeleteReaderGroupStatus.Status, answer.status)
-        if status not in ("SUCCESS", "RG_NOT_FOUND"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.DeleteReaderGroupStatus.Status, answer.status, what, "RG_NOT_FOUND")
 
 
 def _message(scope: str, name: str, config: ReaderGroupConfig) -> pb.ReaderGroupConfiguration:

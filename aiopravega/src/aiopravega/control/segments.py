@@ -6,7 +6,7 @@ from aiopravega.control.convert import key_ranges, positions, segment_id, stream
 from aiopravega.control.model import Access, KeyRange, Successor
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import succeeded
 from aiopravega.errors import InvalidStreamCutError, SegmentNotFoundError
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net.endpoint import Endpoint
@@ -174,5 +174,4 @@ class SegmentCalls:
             pb.TimestampResponse,
             what,
         )
-        if answer.result != pb.TimestampResponse.SUCCESS:
-            raise refusal(status_name(pb.TimestampResponse.Status, answer.result), what)
+        succeeded(pb.TimestampResponse.Status, answer.result, what)

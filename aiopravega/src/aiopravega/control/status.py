@@ -252,3 +252,15 @@ def refusal(status: str, what: str) -> PravegaError:
     """The error for an answer whose status is not a success."""
     kind, meaning = _REFUSALS.get(status, (ServerError, f"the controller answered {status}"))
     return kind(f"cannot {what}: {meaning}")
+
+
+def succeeded(statuses: EnumTypeWrapper, value: int, what: str, otherwise: str | None = None) -> bool:
+    """True if the status of an answer is SUCCESS; False if it is the one that is also expected.
+
+    Raises:
+        PravegaError: it is another status; the error says what was tried.
+    """
+    status = status_name(statuses, value)
+    if status not in ("SUCCESS", otherwise):
+        raise refusal(status, what)
+    return status == "SUCCESS"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aiopravega.control.convert import positions, stream_info
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.reader_groups import GroupRetention, ReaderGroupCalls, ReaderGroupConfig
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import succeeded
 from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ReaderGroupNotFoundError, SubscriberNotFoundError
 from aiopravega.names import SegmentId, StreamName
@@ -70,8 +70,7 @@ class SubscriberCalls(ReaderGroupCalls):
         """
         what = f"list the subscribers of stream {stream}"
         answer = await self._rpc.call("listSubscribers", stream_info(stream), pb.SubscribersResponse, what)
-        if answer.status != pb.SubscribersResponse.SUCCESS:
-            raise refusal(status_name(pb.SubscribersResponse.Status, answer.status), what)
+        succeeded(pb.SubscribersResponse.Status, answer.status, what)
         return sorted(answer.subscribers)
 
     async def update_subscriber(self, group: ReaderGroup, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
@@ -96,5 +95,4 @@ class SubscriberCalls(ReaderGroupCalls):
             pb.UpdateSubscriberStatus,
             what,
         )
-        if answer.status != pb.UpdateSubscriberStatus.SUCCESS:
-            raise refusal(status_name(pb.UpdateSubscriberStatus.Status, answer.status), what)
+        succeeded(pb.UpdateSubscriberStatus.Status, answer.status, what)

@@ -4,7 +4,7 @@ from aiopravega.control.convert import key_ranges
 from aiopravega.control.model import KeyRange, TableConfiguration
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc, all_pages
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import succeeded
 from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, table_stream
 
@@ -39,16 +39,15 @@ class TableCalls:
             secondaryKeyLength=secondary_key_length,
         )
         answer = await self._rpc.call("createKeyValueTable", config, pb.CreateKeyValueTableStatus, what)
-        status = status_name(pb.CreateKeyValueTableStatus.Status, answer.status)
-        if status not in ("SUCCESS", "TABLE_EXISTS"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.CreateKeyValueTableStatus.Status, answer.status, what, "TABLE_EXISTS")
 
     async def table_exists(self, scope: str, table: str) -> bool:
         """True if the key-value table exists."""
-        return (
-            await self._configuration(scope, table, f"check whether key-value table {scope}/{table} exists") is not None
-        )
+        try:
+            await self.table_configuration(scope, table)
+        except TableNotFoundError:
+            return False
+        return True
 
     async def table_configuration(self, scope: str, table: str) -> TableConfiguration:
         """The configuration with which a key-value table was made.
@@ -57,24 +56,15 @@ class TableCalls:
             TableNotFoundError: the table does not exist.
         """
         what = f"read the configuration of key-value table {scope}/{table}"
-        configuration = await self._configuration(scope, table, what)
-        if configuration is None:
-            raise TableNotFoundError(f"cannot {what}: it does not exist")
-        return TableConfiguration(
-            configuration.partitionCount, configuration.primaryKeyLength, configuration.secondaryKeyLength
-        )
-
-    async def _configuration(self, scope: str, table: str, what: str) -> pb.KeyValueTableConfig | None:
         answer = await self._rpc.call(
             "getKeyValueTableConfiguration",
             pb.KeyValueTableInfo(scope=scope, kvtName=table),
             pb.KeyValueTableConfigResponse,
             what,
         )
-        status = status_name(pb.KeyValueTableConfigResponse.Status, answer.status)
-        if status not in ("SUCCESS", "TABLE_NOT_FOUND"):
-            raise refusal(status, what)
-        return answer.config if status == "SUCCESS" else None
+        succeeded(pb.KeyValueTableConfigResponse.Status, answer.status, what)
+        made = answer.config
+        return TableConfiguration(made.partitionCount, made.primaryKeyLength, made.secondaryKeyLength)
 
     async def table_segments(self, scope: str, table: str) -> list[KeyRange]:
         """The segments of a key-value table, in the order of the key space.
@@ -97,10 +87,7 @@ class TableCalls:
         answer = await self._rpc.call(
             "deleteKeyValueTable", pb.KeyValueTableInfo(scope=scope, kvtName=table), pb.DeleteKVTableStatus, what
         )
-        status = status_name(pb.DeleteKVTableStatus.Status, answer.status)
-        if status not in ("SUCCESS", "TABLE_NOT_FOUND"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return succeeded(pb.DeleteKVTableStatus.Status, answer.status, what, "TABLE_NOT_FOUND")
 
     async def list_tables(self, scope: str) -> list[str]:
         """The names of the key-value tables of a scope, sorted; Pravega's internal ones are left out.
@@ -118,8 +105,7 @@ class TableCalls:
                 what,
                 missing=ScopeNotFoundError,
             )
-            if page.status != pb.KVTablesInScopeResponse.SUCCESS:
-                raise refusal(status_name(pb.KVTablesInScopeResponse.Status, page.status), what)
+            succeeded(pb.KVTablesInScopeResponse.Status, page.status, what)
             return page
 
         pages = await all_pages(fetch, lambda page: len(page.kvtables))

@@ -6,7 +6,7 @@ from aiopravega.control.convert import key_ranges, stream_info, txn_id, uuid_of
 from aiopravega.control.model import KeyRange, PingStatus, TransactionState
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal, status_name
+from aiopravega.control.status import refusal, status_name, succeeded
 from aiopravega.errors import PravegaError, TransactionAbortedError, TransactionError
 from aiopravega.names import StreamName
 
@@ -67,7 +67,7 @@ class TransactionCalls:
         answer = await self._rpc.call("commitTransaction", request, pb.TxnStatus, what)
         if answer.status == pb.TxnStatus.FAILURE:
             raise await self._cannot(what, stream, txn)
-        _check(answer, what)
+        succeeded(pb.TxnStatus.Status, answer.status, what)
 
     async def abort_transaction(self, stream: StreamName, txn: UUID) -> None:
         """Decide that a transaction's events will never be seen; safe to repeat.
@@ -81,7 +81,7 @@ class TransactionCalls:
         answer = await self._rpc.call("abortTransaction", request, pb.TxnStatus, what)
         if answer.status == pb.TxnStatus.FAILURE:
             raise await self._cannot(what, stream, txn)
-        _check(answer, what)
+        succeeded(pb.TxnStatus.Status, answer.status, what)
 
     async def transaction_state(self, stream: StreamName, txn: UUID) -> TransactionState:
         """The state of a transaction."""
@@ -105,8 +105,3 @@ class TransactionCalls:
         if state is TransactionState.OPEN:
             return refusal("FAILURE", what)
         return TransactionError(f"cannot {what}: it is {state.name}")
-
-
-def _check(answer: pb.TxnStatus, what: str) -> None:
-    if answer.status != pb.TxnStatus.SUCCESS:
-        raise refusal(status_name(pb.TxnStatus.Status, answer.status), what)

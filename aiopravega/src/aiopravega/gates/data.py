@@ -5,18 +5,14 @@ one, and JSON is validated by its JSON Schema.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
-from aiopravega.errors import (
-    CodecNotRegisteredError,
-    MalformedEventError,
-    SchemaNotFoundError,
-)
-from aiopravega.gates.data_report import DataReport, EventFailure, SchemaClaim
+from aiopravega.errors import CodecNotRegisteredError, MalformedEventError, SchemaNotFoundError
 from aiopravega.gates.sampling import hold_sample, sampled_events
 from aiopravega.names import StreamName
 from aiopravega.read import Event, EventPointer
@@ -38,6 +34,93 @@ _MOST_FAILURES: Final = 20
 _LONGEST_REASON: Final = 300  # characters
 # Events that are decoded before the event loop can run other tasks.
 _TURN: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaClaim:
+    """The schema in the header of an event; None: there is no header, or the registry does not know its id."""
+
+    encoding_id: int | None
+    type: str | None = None
+    format: str | None = None
+    version: int | None = None
+    codec: str | None = None
+
+    def __str__(self) -> str:
+        if self.type is None:
+            return "no header" if self.encoding_id is None else f"unknown encoding id {self.encoding_id}"
+        version = "" if self.version is None else f" v{self.version}"
+        return f"{self.type}{version} ({', '.join(filter(None, (self.format, self.codec)))})"
+
+
+@dataclass(frozen=True, slots=True)
+class EventFailure:
+    """An event that does not decode: its position, and the reason."""
+
+    pointer: EventPointer
+    encoding_id: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataReport:
+    """The report of the gate: the schemas that events of a range claim, or of a sample, and the events that fail.
+
+    `size` is the bytes of the checked events, without frames. `counts` has for each claim the number of events and the
+    number of failures. `failures` are the first failures.
+    """
+
+    range: StreamCutRange
+    sampled: bool
+    events: int
+    size: int
+    counts: Mapping[SchemaClaim, tuple[int, int]]
+    failures: tuple[EventFailure, ...]
+
+    @property
+    def failed(self) -> int:
+        """The number of events that failed."""
+        return sum(failed for _, failed in self.counts.values())
+
+    @property
+    def passed(self) -> bool:
+        """True if all events decode with the schemas that they claim."""
+        return self.failed == 0
+
+    def summary(self) -> str:
+        """One line."""
+        checked = f"{self.events:,} events{' of a sample' if self.sampled else ''} of {self.range.stream}"
+        if self.passed:
+            return f"passed: {checked} decode with the schemas that they claim"
+        return f"refused: {self.failed:,} of {checked} do not decode with the schemas that they claim"
+
+    def table(self) -> str:
+        """All as text."""
+        lines = [self.summary()]
+        lines += [
+            f"  {claim}: {events:,} checked, {failed:,} failed" for claim, (events, failed) in self.counts.items()
+        ]
+        lines += [f"  {failure.pointer}: {failure.reason}" for failure in self.failures]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "passed": self.passed,
+            "summary": self.summary(),
+            **self.range.to_json(),
+            "sampled": self.sampled,
+            "events": self.events,
+            "failed": self.failed,
+            "bytes": self.size,
+            "schemas": [
+                {**asdict(claim), "events": events, "failed": failed} for claim, (events, failed) in self.counts.items()
+            ],
+            "failures": [
+                {"pointer": str(failure.pointer), "encoding_id": failure.encoding_id, "reason": failure.reason}
+                for failure in self.failures
+            ],
+        }
 
 
 async def check_data(

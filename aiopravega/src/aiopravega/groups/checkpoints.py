@@ -10,10 +10,9 @@ from typing import Final
 
 from aiopravega.control import Controller
 from aiopravega.errors import CheckpointError, ReaderGroupError
-from aiopravega.groups.changes import begin_checkpoint, forget_checkpoints_before
+from aiopravega.groups.changes import begin_checkpoint, changes_event, forget_checkpoints_before
 from aiopravega.groups.cut_bytes import JavaCheckpoint
 from aiopravega.groups.log import GroupLog
-from aiopravega.groups.records import changes_event
 from aiopravega.groups.state import Checkpoints, cuts_of
 from aiopravega.store import SegmentStore
 

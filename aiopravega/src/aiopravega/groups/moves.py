@@ -21,13 +21,12 @@ from aiopravega.errors import (
     ReadersOnlineError,
     StreamNotFoundError,
 )
-from aiopravega.groups.changes import begin_update
+from aiopravega.groups.changes import begin_update, changes_event, whole_event
 from aiopravega.groups.log import GroupLog
 from aiopravega.groups.parts import Part
+from aiopravega.groups.progress import whole_cut
 from aiopravega.groups.published import is_published
-from aiopravega.groups.records import changes_event, whole_event
 from aiopravega.groups.state import GroupState, cuts_of
-from aiopravega.groups.whole_cuts import whole_cut
 from aiopravega.groups.whole_states import write_new
 from aiopravega.names import SegmentId, StreamName, check_name
 from aiopravega.read.given_cuts import GivenCuts

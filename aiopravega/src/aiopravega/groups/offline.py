@@ -11,9 +11,8 @@ from typing import Final
 
 from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, ReaderGroupError, ReadersOnlineError
-from aiopravega.groups.changes import remove_reader
+from aiopravega.groups.changes import changes_event, remove_reader
 from aiopravega.groups.log import GroupLog
-from aiopravega.groups.records import changes_event
 from aiopravega.groups.state import GroupState
 from aiopravega.names import SegmentId
 from aiopravega.store import SegmentStore

@@ -11,8 +11,8 @@ from typing import Final
 from aiopravega.control import ReaderGroup
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ReaderGroupError, ReadersOnlineError
+from aiopravega.groups.changes import whole_event
 from aiopravega.groups.log import GroupLog
-from aiopravega.groups.records import whole_event
 from aiopravega.groups.state import Checkpoints, GroupState, Offsets
 from aiopravega.groups.whole_states import write_compact
 from aiopravega.names import StreamName

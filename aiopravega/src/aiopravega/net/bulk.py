@@ -5,7 +5,6 @@ It does the Hello and then only moves bytes; its user knows their meaning.
 
 import socket
 import ssl
-from types import TracebackType
 from typing import Self
 
 from aiopravega import wire
@@ -87,7 +86,5 @@ class BulkConnection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

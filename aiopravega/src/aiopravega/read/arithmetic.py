@@ -18,9 +18,8 @@ from aiopravega.errors import (
     SegmentNotFoundError,
 )
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read.absence import check_not_made_again
 from aiopravega.read.history import History, Order
-from aiopravega.read.plan import Planner
+from aiopravega.read.plan import Planner, check_not_made_again
 from aiopravega.store import SegmentStore
 
 _IN_ORDER: Final = (Order.BEFORE, Order.SAME)

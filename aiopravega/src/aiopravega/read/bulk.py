@@ -15,7 +15,7 @@ from aiopravega.cuts import SegmentRange
 from aiopravega.errors import EventTooLargeError, MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BulkConnections, Locate, ReadAhead, Window
-from aiopravega.read.frame_errors import cut_off, no_event, too_large
+from aiopravega.read.events import cut_off, no_event, too_large
 
 # A reader has up to three blocks: one in use, one that it waits for, one requested ahead.
 BLOCK_BYTES: Final = 8 * 1024 * 1024

@@ -1,11 +1,14 @@
 """From a range of StreamCuts to the ranges of bytes that have to be read, segment by segment.
 
 All checks of a range against the real stream are here, so that a reader starts only with ranges that exist. It
-reads no events.
+reads no events. A segment of a cut or of a pointer may not be in its stream: `why_absent` finds the reason.
 """
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from aiopravega.control import Controller
@@ -14,11 +17,12 @@ from aiopravega.errors import (
     ConfigurationError,
     InvalidRangeError,
     InvalidStreamCutError,
+    SecurityError,
     SegmentNotFoundError,
+    StreamMadeAgainError,
     StreamTruncatedError,
 )
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read.absence import Reason, check_not_made_again, why_absent
 from aiopravega.store import SegmentInfo, SegmentStore
 
 # A deletion takes about a second, in which the controller still names a stream whose segments are gone.
@@ -170,3 +174,76 @@ def _checked(segment: SegmentId, start: int, end: int, info: SegmentInfo) -> Seg
             "removed it. Start from the head, or keep the data longer."
         )
     return SegmentRange(segment, start, end)
+
+
+class Reason(Enum):
+    """Why a segment is missing."""
+
+    MADE_AGAIN = auto()  # it belongs to a deleted stream of the same name
+    REMOVED = auto()
+    NEVER_WAS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why a segment is missing, as a reason and as the first part of a message."""
+
+    reason: Reason
+    text: str
+
+
+async def why_absent(controller: Controller, store: SegmentStore, segment: SegmentId) -> Absence:
+    """Why a segment is not in its stream.
+
+    Raises:
+        StreamNotFoundError: the stream was deleted.
+    """
+    stream = segment.stream
+    first = await _first_segment(controller, stream)
+    if first is not None and segment.number < first.number:
+        made = await _made_again(store, first)
+        return Absence(Reason.MADE_AGAIN, f"{made}; segment {segment} belongs to the deleted one")
+    head = await controller.head_segments(stream)
+    if any(segment.epoch < each.epoch or segment.number < each.number for each in head):
+        doubt = "" if first is not None else ", or it belongs to a deleted stream of this name"
+        return Absence(
+            Reason.REMOVED,
+            f"{stream} starts at {StreamCut(stream, head)}: retention or a truncation removed segment {segment}{doubt}",
+        )
+    return Absence(Reason.NEVER_WAS, f"{stream} has no segment {segment}")
+
+
+async def check_not_made_again(controller: Controller, store: SegmentStore, cuts: Iterable[StreamCut]) -> None:
+    """Check that no cut belongs to a deleted stream of the same name; without the right to ask, nothing is checked.
+
+    Raises:
+        StreamMadeAgainError: a cut does.
+        StreamNotFoundError: the stream was deleted.
+    """
+    for cut in cuts:
+        if cut.stream is None:
+            continue
+        first = await _first_segment(controller, cut.stream)
+        if first is not None and any(segment.number < first.number for segment in cut.positions):
+            fact = await _made_again(store, first)
+            raise StreamMadeAgainError(
+                f"{fact}; the StreamCut {cut} belongs to the deleted one. Take cuts of the stream as it is now", fact
+            )
+
+
+async def _made_again(store: SegmentStore, first: SegmentId) -> str:
+    """A text: the stream was made again, and when (the time comes from its first segment)."""
+    try:
+        made = await store.made_at(first)
+    except SegmentNotFoundError:  # the new stream has been truncated since
+        made = None
+    when = "" if made is None else f" on {made.isoformat(timespec='seconds')}"
+    return f"stream {first.stream} was deleted and made again{when}"
+
+
+async def _first_segment(controller: Controller, stream: StreamName) -> SegmentId | None:
+    """The stream's first segment. None: this account has no permission to ask."""
+    try:
+        return await controller.first_segment(stream)
+    except SecurityError:
+        return None

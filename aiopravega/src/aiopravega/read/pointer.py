@@ -13,9 +13,8 @@ from aiopravega import wire
 from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, MalformedEventError, SegmentNotFoundError, StreamTruncatedError
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read.absence import Reason, why_absent
-from aiopravega.read.events import Event, read_bytes
-from aiopravega.read.frame_errors import too_large
+from aiopravega.read.events import Event, read_bytes, too_large
+from aiopravega.read.plan import Reason, why_absent
 from aiopravega.store import SegmentStore
 
 _TEXT: Final = re.compile(

@@ -58,7 +58,17 @@ def all_by(one: Callable[[Any], Any]) -> Callable[[Sequence[Any]], list[Any]]:
     return lambda items: [*map(one, items)]
 
 
-class CustomFormat:
+class OneByOne:
+    """The lists of a format in which nothing is faster than one item by one."""
+
+    def list_writer(self: EventFormat, head: bytes = b"") -> WriteAll:
+        return all_by(self.writer(head))
+
+    def list_reader(self: EventFormat, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        return all_by(self.reader(written, skip))
+
+
+class CustomFormat(OneByOne):
     """Values that two functions of the caller turn into payloads and back.
 
     Args:
@@ -107,9 +117,3 @@ class CustomFormat:
                 raise MalformedEventError(f"it cannot be read in format {name}: {error!r}") from error
 
         return read
-
-    def list_writer(self, head: bytes = b"") -> WriteAll:
-        return all_by(self.writer(head))
-
-    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        return all_by(self.reader(written, skip))

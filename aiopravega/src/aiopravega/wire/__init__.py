@@ -1,19 +1,12 @@
 """The segment store's protocol, sans I/O: commands, frames, events. It opens no socket."""
 
 from aiopravega.sizes import EVENT_HEADER, LARGEST_EVENT, MAX_EVENT
-from aiopravega.wire.attribute_commands import (
-    CREATION_TIME,
-    LEDGER_MARK,
-    REVISION_MARK,
-    GetSegmentAttribute,
-    SegmentAttribute,
-    SegmentTruncated,
-    TruncateSegment,
-    UpdateSegmentAttribute,
-)
 from aiopravega.wire.command import Command, Reply, Request
 from aiopravega.wire.commands import (
+    CREATION_TIME,
     HELLO,
+    LEDGER_MARK,
+    REVISION_MARK,
     AppendBlock,
     AppendBlockEnd,
     AppendSetup,
@@ -21,17 +14,22 @@ from aiopravega.wire.commands import (
     ConditionalCheckFailed,
     CreateTransientSegment,
     DataAppended,
+    GetSegmentAttribute,
     GetStreamSegmentInfo,
     Hello,
     InvalidEventNumber,
     KeepAlive,
     MergeSegments,
     ReadSegment,
+    SegmentAttribute,
     SegmentCreated,
     SegmentRead,
     SegmentsMerged,
+    SegmentTruncated,
     SetupAppend,
     StreamSegmentInfo,
+    TruncateSegment,
+    UpdateSegmentAttribute,
     check_hello,
 )
 from aiopravega.wire.event import event_header, frame_events, frame_size, scan_frames

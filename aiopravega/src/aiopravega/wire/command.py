@@ -5,12 +5,13 @@ with defaults may be missing in a frame: older servers leave them out.
 """
 
 import dataclasses
-from typing import Any, ClassVar, Self, TypeVar, get_type_hints
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_hints
 
 from aiopravega.errors import ProtocolError
 from aiopravega.wire.fields import AnyField
 
-C = TypeVar("C", bound="type[Command]")
+C = TypeVar("C", bound="Command")
 
 
 class Command:
@@ -58,14 +59,21 @@ class Reply(Command):
 COMMANDS: dict[int, type[Command]] = {}
 
 
-def register(command: C) -> C:
-    """Class decorator: derive the layout from the annotations, and make the command readable by its number."""
-    hints = get_type_hints(command, include_extras=True)
-    command.LAYOUT = tuple(
-        (attribute.name, hints[attribute.name].__metadata__[0], attribute.default)
-        for attribute in dataclasses.fields(command)  # type: ignore[arg-type]  # every command is a dataclass
-    )
-    if command.TYPE in COMMANDS:
-        raise ProtocolError(f"two commands have the number {command.TYPE}")
-    COMMANDS[command.TYPE] = command
-    return command
+@dataclass_transform(frozen_default=True)
+def command(number: int) -> Callable[[type[C]], type[C]]:
+    """Class decorator: a frozen dataclass with a layout by its annotations, readable by Pravega's number."""
+
+    def made(described: type[C]) -> type[C]:
+        declared = dataclasses.dataclass(frozen=True, slots=True)(described)
+        hints = get_type_hints(declared, include_extras=True)
+        declared.TYPE = number
+        declared.LAYOUT = tuple(
+            (attribute.name, hints[attribute.name].__metadata__[0], attribute.default)
+            for attribute in dataclasses.fields(declared)  # type: ignore[arg-type]  # every command is a dataclass
+        )
+        if number in COMMANDS:
+            raise ProtocolError(f"two commands have the number {number}")
+        COMMANDS[number] = declared
+        return declared
+
+    return made

@@ -1,12 +1,11 @@
 """The commands that this client speaks: numbers and layouts as in Pravega's `WireCommands.java`, 0.13.0."""
 
 import uuid
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Self
+from typing import Annotated, Final, Self
 
 from aiopravega.errors import ProtocolError
 from aiopravega.wire import fields
-from aiopravega.wire.command import Command, Reply, Request, register
+from aiopravega.wire.command import Command, Reply, Request, command
 from aiopravega.wire.fields import AttributeUpdate
 
 Int = Annotated[int, fields.INT]
@@ -21,69 +20,62 @@ Updates = Annotated[tuple[AttributeUpdate, ...], fields.UPDATES]
 # Where Pravega leaves out a number.
 ABSENT = -1
 _EVENT = 0
+# The attribute with the time of a segment's making, in milliseconds (Pravega's `Attributes.CREATION_TIME`).
+CREATION_TIME = uuid.UUID(int=1 << 127)
+# The attribute with the offset from which a state is read that several clients share (Pravega's `SegmentAttribute`).
+REVISION_MARK = uuid.UUID("7df9a874-246c-c9d6-9397-cdd19ead68c5")
+# The attribute of this package with the mark of the commit ledger that remembers the writes to a segment's stream.
+LEDGER_MARK = uuid.UUID("5fe280d0-64ed-576e-b2ee-9b99118aa5a4")
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(-127)
 class Hello(Request, Reply):
     """First on every connection, each way: the protocol versions that a side speaks."""
 
-    TYPE: ClassVar[int] = -127
     high_version: Int
     low_version: Int
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(100)
 class KeepAlive(Request, Reply):
     """Says that a silent side still lives."""
-
-    TYPE: ClassVar[int] = 100
 
 
 # --- appends ------------------------------------------------------------------------------------------------
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(1)
 class SetupAppend(Request):
     """Announces a writer of a segment; answered by `AppendSetup`."""
 
-    TYPE: ClassVar[int] = 1
     request_id: Long
     writer_id: Uuid
     segment: Text
     delegation_token: Text
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(2)
 class AppendSetup(Reply):
     """The writer may append; `last_event_number` is the last one that is durable (-2^63: none)."""
 
-    TYPE: ClassVar[int] = 2
     request_id: Long
     segment: Text
     writer_id: Uuid
     last_event_number: Long
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(3)
 class AppendBlock(Request):
     """Whole framed events; takes effect with the `AppendBlockEnd` after it."""
 
-    TYPE: ClassVar[int] = 3
     writer_id: Uuid
     data: Rest
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(4)
 class AppendBlockEnd(Request):
     """Closes a block: bytes of whole events in it, their number, and the number of the last one."""
 
-    TYPE: ClassVar[int] = 4
     writer_id: Uuid
     size_of_whole_events: Int
     data: Data
@@ -92,12 +84,10 @@ class AppendBlockEnd(Request):
     request_id: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(5)
 class ConditionalAppend(Request):
     """One event, if the segment ends at an offset; see `DataAppended` and `ConditionalCheckFailed`."""
 
-    TYPE: ClassVar[int] = 5
     writer_id: Uuid
     event_number: Long
     expected_offset: Long
@@ -111,23 +101,19 @@ class ConditionalAppend(Request):
         return cls(writer_id, event_number, expected_offset, _EVENT, event, request_id)
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(8)
 class ConditionalCheckFailed(Reply):
     """The segment did not end there; nothing was written."""
 
-    TYPE: ClassVar[int] = 8
     writer_id: Uuid
     event_number: Long
     request_id: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(7)
 class DataAppended(Reply):
     """All events up to `event_number` are durable."""
 
-    TYPE: ClassVar[int] = 7
     writer_id: Uuid
     event_number: Long
     previous_event_number: Long = ABSENT
@@ -135,12 +121,10 @@ class DataAppended(Reply):
     current_segment_write_offset: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(55)
 class InvalidEventNumber(Reply):
     """An append whose event number does not follow the last one."""
 
-    TYPE: ClassVar[int] = 55
     writer_id: Uuid
     request_id: Long
     server_stack_trace: Text = ""
@@ -150,34 +134,28 @@ class InvalidEventNumber(Reply):
 # --- events that are too long for an append: their own segment, which is merged ------------------------
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(40)
 class CreateTransientSegment(Request):
     """Makes a segment to be merged into another one; it ends with the connection. See `SegmentCreated`."""
 
-    TYPE: ClassVar[int] = 40
     request_id: Long
     writer_id: Uuid
     parent_segment: Text
     delegation_token: Text
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(21)
 class SegmentCreated(Reply):
     """The segment exists now, under this name."""
 
-    TYPE: ClassVar[int] = 21
     request_id: Long
     segment: Text
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(58)
 class MergeSegments(Request):
     """Moves all of one segment to the end of a target, if attributes of the target have the given values."""
 
-    TYPE: ClassVar[int] = 58
     request_id: Long
     target: Text
     source: Text
@@ -185,12 +163,10 @@ class MergeSegments(Request):
     attribute_updates: Updates = ()
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(59)
 class SegmentsMerged(Reply):
     """The source is a part of the target now."""
 
-    TYPE: ClassVar[int] = 59
     request_id: Long
     target: Text
     source: Text
@@ -200,12 +176,10 @@ class SegmentsMerged(Reply):
 # --- reads --------------------------------------------------------------------------------------------------
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(9)
 class ReadSegment(Request):
     """Asks for bytes of a segment; the server may answer with less, and held back until there are any."""
 
-    TYPE: ClassVar[int] = 9
     segment: Text
     offset: Long
     suggested_length: Int
@@ -213,12 +187,10 @@ class ReadSegment(Request):
     request_id: Long
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(10)
 class SegmentRead(Reply):
     """Bytes of a segment. `data` is a view into the frame."""
 
-    TYPE: ClassVar[int] = 10
     segment: Text
     offset: Long
     at_tail: Bool
@@ -227,23 +199,19 @@ class SegmentRead(Reply):
     request_id: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(11)
 class GetStreamSegmentInfo(Request):
     """Asks for the state of a segment."""
 
-    TYPE: ClassVar[int] = 11
     request_id: Long
     segment: Text
     delegation_token: Text
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(12)
 class StreamSegmentInfo(Reply):
     """State of a segment; offsets in bytes."""
 
-    TYPE: ClassVar[int] = 12
     request_id: Long
     segment: Text
     exists: Bool
@@ -252,6 +220,57 @@ class StreamSegmentInfo(Reply):
     last_modified: Long
     write_offset: Long
     start_offset: Long = 0
+
+
+# --- attributes of segments, and their heads -----------------------------------------------------------------
+
+
+@command(34)
+class GetSegmentAttribute(Request):
+    """Asks for one of the numbers that a segment store keeps of a segment, by its id."""
+
+    request_id: Long
+    segment: Text
+    attribute: Uuid
+    delegation_token: Text
+
+
+@command(35)
+class SegmentAttribute(Reply):
+    """The number; `NO_VALUE` where the segment has none."""
+
+    request_id: Long
+    value: Long
+
+
+@command(36)
+class UpdateSegmentAttribute(Request):
+    """Sets such a number if it has the `expected` value; `NO_VALUE` stands for none."""
+
+    request_id: Long
+    segment: Text
+    attribute: Uuid
+    value: Long
+    expected: Long
+    delegation_token: Text
+
+
+@command(38)
+class TruncateSegment(Request):
+    """Removes all bytes of a segment before an offset."""
+
+    request_id: Long
+    segment: Text
+    offset: Long
+    delegation_token: Text
+
+
+@command(39)
+class SegmentTruncated(Reply):
+    """They are removed."""
+
+    request_id: Long
+    segment: Text
 
 
 # --- the greeting of every connection: the versions of the protocol that each side speaks ---------------------

@@ -1,10 +1,9 @@
 """Answers that report failures, and our error for each."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from aiopravega import errors
-from aiopravega.wire.command import Reply, register
+from aiopravega.wire.command import Reply, command
 from aiopravega.wire.commands import Bool, Int, InvalidEventNumber, Long, Text
 
 TOKEN_EXPIRED = 1
@@ -19,74 +18,54 @@ class _SegmentFailure(Reply):
     server_stack_trace: Text = ""
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(51)
 class SegmentIsSealed(_SegmentFailure):
     """The segment takes no more appends."""
 
-    TYPE: ClassVar[int] = 51
     offset: Long = -1
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(52)
 class SegmentAlreadyExists(_SegmentFailure):
     """A segment of this name exists."""
 
-    TYPE: ClassVar[int] = 52
 
-
-@register
-@dataclass(frozen=True, slots=True)
+@command(53)
 class NoSuchSegment(_SegmentFailure):
     """The segment does not exist."""
 
-    TYPE: ClassVar[int] = 53
     offset: Long = -1
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(80)
 class TableSegmentNotEmpty(_SegmentFailure):
     """A table segment that still has entries cannot be deleted."""
 
-    TYPE: ClassVar[int] = 80
 
-
-@register
-@dataclass(frozen=True, slots=True)
+@command(81)
 class TableKeyDoesNotExist(_SegmentFailure):
     """An update or removal demanded a version of a key that does not exist."""
 
-    TYPE: ClassVar[int] = 81
 
-
-@register
-@dataclass(frozen=True, slots=True)
+@command(82)
 class TableKeyBadVersion(_SegmentFailure):
     """An update or removal demanded another version than the key has."""
 
-    TYPE: ClassVar[int] = 82
 
-
-@register
-@dataclass(frozen=True, slots=True)
+@command(50)
 class WrongHost(Reply):
     """The segment is owned by another segment store (which may be named)."""
 
-    TYPE: ClassVar[int] = 50
     request_id: Long
     segment: Text
     correct_host: Text
     server_stack_trace: Text = ""
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(56)
 class SegmentIsTruncated(Reply):
     """The bytes asked for were removed; the segment begins at `start_offset`."""
 
-    TYPE: ClassVar[int] = 56
     request_id: Long
     segment: Text
     start_offset: Long
@@ -94,47 +73,39 @@ class SegmentIsTruncated(Reply):
     offset: Long = -1
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(57)
 class OperationUnsupported(Reply):
     """The server does not know the operation."""
 
-    TYPE: ClassVar[int] = 57
     request_id: Long
     operation_name: Text
     server_stack_trace: Text = ""
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(37)
 class SegmentAttributeUpdated(Reply):
     """The answer to an update of an attribute, which says if the attribute had the expected value.
 
     It also answers a merge that expects another value of the attribute.
     """
 
-    TYPE: ClassVar[int] = 37
     request_id: Long
     success: Bool
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(60)
 class AuthTokenCheckFailed(Reply):
     """The delegation token was refused; on reads `request_id` is the *offset* that was asked for."""
 
-    TYPE: ClassVar[int] = 60
     request_id: Long
     server_stack_trace: Text = ""
     error_code: Int = -1
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(61)
 class ErrorMessage(Reply):
     """The server had an internal error."""
 
-    TYPE: ClassVar[int] = 61
     request_id: Long
     segment: Text
     message: Text

@@ -1,10 +1,9 @@
 """The commands about key-value tables: numbers and layouts as in Pravega's `WireCommands.java`, 0.13.0."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from aiopravega.wire import fields
-from aiopravega.wire.command import Reply, Request, register
+from aiopravega.wire.command import Reply, Request, command
 from aiopravega.wire.commands import ABSENT, Data, Int, Long, Text
 from aiopravega.wire.fields import TableEntry, TableKey
 
@@ -13,12 +12,10 @@ Entries = Annotated[tuple[TableEntry, ...], fields.ENTRIES]
 Longs = Annotated[tuple[int, ...], fields.LONGS]
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(74)
 class UpdateTableEntries(Request):
     """Puts entries, each if its key has the version that it names."""
 
-    TYPE: ClassVar[int] = 74
     request_id: Long
     segment: Text
     delegation_token: Text
@@ -26,22 +23,18 @@ class UpdateTableEntries(Request):
     table_segment_offset: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(75)
 class TableEntriesUpdated(Reply):
     """The new versions, in the order of the entries."""
 
-    TYPE: ClassVar[int] = 75
     request_id: Long
     updated_versions: Longs
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(76)
 class RemoveTableKeys(Request):
     """Removes keys, each if it has the version that it names."""
 
-    TYPE: ClassVar[int] = 76
     request_id: Long
     segment: Text
     delegation_token: Text
@@ -49,45 +42,37 @@ class RemoveTableKeys(Request):
     table_segment_offset: Long = ABSENT
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(77)
 class TableKeysRemoved(Reply):
     """The keys are gone."""
 
-    TYPE: ClassVar[int] = 77
     request_id: Long
     segment: Text
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(78)
 class ReadTable(Request):
     """Asks for the entries of keys."""
 
-    TYPE: ClassVar[int] = 78
     request_id: Long
     segment: Text
     delegation_token: Text
     keys: Keys
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(79)
 class TableRead(Reply):
     """The entries, in the order of the keys; one that does not exist has the version -1."""
 
-    TYPE: ClassVar[int] = 79
     request_id: Long
     segment: Text
     entries: Entries
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(83)
 class ReadTableKeys(Request):
     """Asks for a page of all keys, after `continuation_token`; the other three bound it by keys."""
 
-    TYPE: ClassVar[int] = 83
     request_id: Long
     segment: Text
     delegation_token: Text
@@ -98,12 +83,10 @@ class ReadTableKeys(Request):
     to_key: Data = b""
 
 
-@register
-@dataclass(frozen=True, slots=True)
+@command(84)
 class TableKeysRead(Reply):
     """A page of keys with their versions, and where the next one starts; the last page is empty."""
 
-    TYPE: ClassVar[int] = 84
     request_id: Long
     segment: Text
     keys: Keys

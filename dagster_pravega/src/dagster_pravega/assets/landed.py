@@ -97,6 +97,7 @@ def build_landed_asset(
                 consumer=interval.consumer,
                 interval=interval.name,
                 generation=generation,
+                event_times=interval.of_times,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
             rows = ROWS_OF_PARTITION_KEY if context.has_partition_key else ROWS_KEY
@@ -119,11 +120,15 @@ def build_landed_asset(
 
 @dataclass(frozen=True, slots=True)
 class LandedInterval:
-    """An interval of the cut ledger as a table holds it: the consumer, the name and the range."""
+    """An interval of the cut ledger as a table holds it: the consumer, the name and the range.
+
+    `of_times`: it is one of event times, whose range overlaps others.
+    """
 
     consumer: str
     name: str
     cuts: StreamCutRange
+    of_times: bool
 
 
 def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
@@ -150,7 +155,7 @@ def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
             "asset BackfillPolicy.multi_run(1)"
         )
     owner = record.consumer if ranges.claim == 1 else consumer
-    return LandedInterval(owner, record.interval, record.range)
+    return LandedInterval(owner, record.interval, record.range, record.since is not None)
 
 
 def kinds_of(table: LandingTable) -> set[str]:

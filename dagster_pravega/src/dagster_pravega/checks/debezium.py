@@ -14,9 +14,9 @@ from dagster_pravega.ops.maintenance import job_of, op_name
 from dagster_pravega.resources.landing_database import dsn_of
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.debezium.server.connected import check_database
-from pravega_jobs.debezium.server.file import harms_named, settings_of_file
 from pravega_jobs.debezium.server.making import make_streams
 from pravega_jobs.debezium.server.report import DebeziumReport, check_debezium
+from pravega_jobs.debezium.server.settings import harms_named, settings_of_file
 
 _COLUMNS: Final = ("setting", "value", "harm", "fails", "why", "instead")
 

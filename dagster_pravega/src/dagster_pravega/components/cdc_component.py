@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
@@ -14,12 +13,18 @@ from dagster_pravega.checks.cdc_ghosts import build_cdc_ghost_check
 from dagster_pravega.checks.debezium import build_debezium_check
 from dagster_pravega.checks.lag import build_stream_lag_check
 from dagster_pravega.components.component import time_of
-from dagster_pravega.components.connection import resource_of, spark_of
+from dagster_pravega.components.connection import resource_of, scaffolder, spark_of
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from pravega_jobs.debezium.server.streams import stream_of_table
 
 _NAME = "{name}"
 _CHECKS = ("ghosts", "drift")
+_EXAMPLE = {
+    "scope": "examples",
+    "topic_prefix": "inv",
+    "table": "delta:/tmp/lake/{name}",
+    "tables": [{"name": "public.orders", "key_of_rows": ["id"], "columns": "id int, price decimal(10,2)"}],
+}
 
 
 class CdcTableModel(dg.Model, dg.Resolvable):
@@ -39,17 +44,7 @@ class CdcTableModel(dg.Model, dg.Resolvable):
     options: Mapping[str, str] = Field(default={}, description="more options of the read, such as `truncates`")
 
 
-class _Scaffolder(dg.Scaffolder):
-    """The example that `dg scaffold defs` writes: one table."""
-
-    def scaffold(self, request: dg.ScaffoldRequest) -> None:
-        """Write the file."""
-        tables = [{"name": "public.orders", "key_of_rows": ["id"], "columns": "id int, price decimal(10,2)"}]
-        attributes = {"scope": "examples", "topic_prefix": "inv", "table": "delta:/tmp/lake/{name}", "tables": tables}
-        scaffold_component(request, {**attributes, "connection": {}})
-
-
-@dg.scaffold_with(_Scaffolder)
+@dg.scaffold_with(scaffolder(_EXAMPLE))
 class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
     """Tables of a database: an asset for each, which follows it by Debezium's changes, and an asset for its stream.
 

@@ -5,14 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import dagster as dg
-from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.plans.steps import Step
 from dagster_pravega.assets.observed import observe_pravega_stream
 from dagster_pravega.checks.lag import build_stream_lag_check
-from dagster_pravega.components.connection import resource_of
+from dagster_pravega.components.connection import resource_of, scaffolder
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
@@ -85,17 +84,7 @@ class StreamModel(dg.Model, dg.Resolvable):
         )
 
 
-class _Scaffolder(dg.Scaffolder):
-    """The example that `dg scaffold defs` writes: one stream."""
-
-    def scaffold(self, request: dg.ScaffoldRequest) -> None:
-        """Write the file."""
-        scaffold_component(
-            request, {"streams": [{"stream": "examples/orders", "group_name": "pravega"}], "connection": {}}
-        )
-
-
-@dg.scaffold_with(_Scaffolder)
+@dg.scaffold_with(scaffolder({"streams": [{"stream": "examples/orders", "group_name": "pravega"}]}))
 class PravegaStreamComponent(dg.Component, dg.Model, dg.Resolvable):
     """Streams of Pravega as assets, with optional observations, checks of consumers' lag, and sensors for ranges.
 

@@ -1,10 +1,15 @@
-"""Resources of components, made by `connection` and `spark`: files with equal values share one object.
+"""Parts that components share: their resources, by `connection` and `spark`, and the examples of `dg scaffold defs`.
+
+Files with equal values of `connection` and `spark` share one object.
 
 Dagster refuses a project in which two files make resources of one key, unless both are the same object.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+
+import dagster as dg
+from dagster.components.component_scaffolding import scaffold_component
 
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
 from dagster_pravega.resources.resource import PravegaResource
@@ -43,3 +48,16 @@ def _made(known: list[tuple[list[tuple[str, type, Any]], R]], given: Mapping[str
     made = make()
     known.append((wanted, made))
     return made
+
+
+def scaffolder(attributes: Mapping[str, Any]) -> type[dg.Scaffolder]:
+    """A class that writes a file with these attributes, and a connection, as an example of a component."""
+
+    class Example(dg.Scaffolder):
+        """The example that `dg scaffold defs` writes."""
+
+        def scaffold(self, request: dg.ScaffoldRequest) -> None:
+            """Write the file."""
+            scaffold_component(request, {**attributes, "connection": {}})
+
+    return Example

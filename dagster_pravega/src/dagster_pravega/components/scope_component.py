@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import dagster as dg
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
-from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.external import describe_streams, spec_of
 from dagster_pravega.assets.observed import observe_pravega_stream
-from dagster_pravega.components.connection import resource_of
+from dagster_pravega.components.connection import resource_of, scaffolder
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
@@ -21,15 +20,7 @@ from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 _LAYOUT: Final = 1
 
 
-class _Scaffolder(dg.Scaffolder):
-    """The example that `dg scaffold defs` writes: one scope."""
-
-    def scaffold(self, request: dg.ScaffoldRequest) -> None:
-        """Write the file."""
-        scaffold_component(request, {"scope": "examples", "connection": {}})
-
-
-@dg.scaffold_with(_Scaffolder)
+@dg.scaffold_with(scaffolder({"scope": "examples"}))
 class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
     """All streams of a scope as assets, with their schemas if there is a registry.
 

@@ -5,16 +5,17 @@ commit ledger the question itself begins a new attempt, so that an older one can
 of an interval whose range begins where another interval of the consumer begins.
 """
 
+import contextlib
 from collections.abc import Callable
 
 from aiopravega.client import PravegaClient
-from aiopravega.errors import HalfDoneError
+from aiopravega.errors import HalfDoneError, TableNotFoundError
 from aiopravega.intervals.chain.take_over import AskSink, ways_out
-from aiopravega.ledger import CutRecord, Sink
+from aiopravega.ledger import CommitLedger, CutLedger, CutRecord, Interval, Sink, ledger_name
+from aiopravega.ledger.commits.closing import close_write, reopen_write
 from aiopravega.names import StreamName
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.table_kind import LandingTable
-from pravega_jobs.writes import finished_write
 
 FindTable = Callable[[str], LandingTable | None]
 
@@ -30,7 +31,10 @@ def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> 
     async def ask(sink: Sink, record: CutRecord) -> bool:
         if sink.kind == "write":
             stream = StreamName.parse(sink.target)
-            return await finished_write(client, stream, sink.id, sink.ledger, sink.generation) is not None
+            commits = _ledger_of(client, sink)
+            await commits.create()
+            protocol = commits.protocol()
+            return await close_write(protocol, commits, stream, sink.id, sink.generation) is not None
         table = None if find_table is None else find_table(sink.target)
         if table is None:
             raise HalfDoneError(
@@ -39,6 +43,26 @@ def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> 
         return _holds(table, sink, record)
 
     return ask
+
+
+async def declare_sink(client: PravegaClient, ledger: CutLedger, interval: Interval, part: str, sink: Sink) -> CutRecord:
+    """Record into what a part of a claim is written, before the first request of its write.
+
+    A write that a take-over has closed is reopened: the claim is the caller's again, or still.
+
+    Raises:
+        LedgerError: the interval has no range, or is not to be processed any more.
+        PravegaError: the cluster cannot be reached.
+    """
+    record = await ledger.declare(interval, part, sink)
+    if sink.kind == "write":
+        with contextlib.suppress(TableNotFoundError):
+            await reopen_write(_ledger_of(client, sink), StreamName.parse(sink.target), sink.id)
+    return record
+
+
+def _ledger_of(client: PravegaClient, sink: Sink) -> CommitLedger:
+    return client.commit_ledger(*ledger_name(sink.ledger, StreamName.parse(sink.target).scope))
 
 
 def _holds(table: LandingTable, sink: Sink, record: CutRecord) -> bool:

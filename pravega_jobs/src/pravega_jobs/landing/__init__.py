@@ -6,7 +6,7 @@ from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.land import holdings, land
 from pravega_jobs.landing.parquet import ParquetFolder
 from pravega_jobs.landing.postgres import Postgres
-from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, Standing, decide
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 from pravega_jobs.landing.targets import folder_of, kind_of_table, shown_table, table_of
 
@@ -20,6 +20,7 @@ __all__ = [
     "LandingTable",
     "ParquetFolder",
     "Postgres",
+    "Standing",
     "TableKind",
     "compare",
     "compared_table",

@@ -3,7 +3,7 @@
 `compared_table` is what the command `pravega cuts verify --table` calls, by the entry point `aiopravega.tables`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from aiopravega.intervals.reports.verify import FindingKind, IntervalFinding
 from aiopravega.ledger import CutRecord, IntervalState
@@ -15,7 +15,9 @@ from pravega_jobs.landing.targets import table_of
 def compared_table(
     text: str, stream: StreamName, consumers: Mapping[str, Sequence[CutRecord]]
 ) -> dict[str, list[IntervalFinding]]:
-    """All differences between a table and the records of a stream, by consumer. It counts the rows of the table.
+    """All differences between a table and the records of a stream, by consumer.
+
+    It counts the rows of the table, unless changes are merged into it.
 
     Args:
         text: the name of the table, as for `table_of`.
@@ -30,14 +32,33 @@ def compared_table(
         PravegaError: the table cannot be asked, or has a holding of another release.
     """
     table = table_of(text)
-    held, rows = [each for each in table.holdings() if each.stream == stream], table.rows()
+    rows = table.rows()
+    held, undone = list[Holding](), list[Holding]()
+    with table.standing() as found:
+        for each in found.notes():
+            if each.stream == stream:
+                (held if found.counts(each) else undone).append(each)
+        taken = found.taken_rows() if rows is None else None
     names = [*consumers, *sorted({each.consumer for each in held} - consumers.keys())]
-    by_consumer = {name: [each for each in held if each.consumer == name] for name in names}
-    return {name: compare(consumers.get(name, ()), by_consumer[name], rows) for name in names}
+    return {
+        name: compare(
+            consumers.get(name, ()),
+            [each for each in held if each.consumer == name],
+            rows,
+            undone=[each.interval for each in undone if each.consumer == name],
+            taken=taken,
+        )
+        for name in names
+    }
 
 
 def compare(
-    records: Sequence[CutRecord], held: Sequence[Holding], rows: Mapping[tuple[str, str], int] | None = None
+    records: Sequence[CutRecord],
+    held: Sequence[Holding],
+    rows: Mapping[tuple[str, str], int] | None = None,
+    *,
+    undone: Collection[str] = (),
+    taken: str | None = None,
 ) -> list[IntervalFinding]:
     """All differences between a table and the records of one consumer of a stream.
 
@@ -47,6 +68,8 @@ def compare(
         records: the records of the consumer, as `CutLedger.records` gives them.
         held: the table's holdings of this consumer and stream.
         rows: the numbers of rows in the table, by consumer and interval; None: they were not counted.
+        undone: names of intervals whose notes do not count any more.
+        taken: the change by others that took rows out of a table that changes are merged into.
     """
     findings = []
     by_name = {each.interval: each for each in held}
@@ -55,10 +78,10 @@ def compare(
         name = (record.interval,)
         if found is None:
             if record.is_done:
-                since = record.state_since.isoformat(timespec="seconds")
-                findings.append(
-                    IntervalFinding(FindingKind.NOT_HELD, name, f"done at {since}, but the table does not hold it")
-                )
+                text = f"done at {record.state_since.isoformat(timespec='seconds')}, but the table does not hold it"
+                if record.interval in undone:
+                    text += " any more: it was restored, rolled back, or dropped and made again"
+                findings.append(IntervalFinding(FindingKind.NOT_HELD, name, text))
         elif record.state in (IntervalState.GIVEN_BACK, IntervalState.SKIPPED):
             text = f"it is {record.state.value} ({record.reason}), but the table holds {found.rows} rows of it"
             findings.append(IntervalFinding(FindingKind.HELD, name, text))
@@ -71,6 +94,10 @@ def compare(
     for found in by_name.values():
         text = f"the table holds {found.rows} rows of it, and the ledger has no such interval"
         findings.append(IntervalFinding(FindingKind.HELD, (found.interval,), text))
+    if taken is not None and held:
+        newest = max(held, key=lambda each: each.landed_at).interval
+        text = f"others have taken rows out, or changed them, since it was merged: {taken}"
+        findings.append(IntervalFinding(FindingKind.ROWS, (newest,), text))
     return findings + (_counts(held, rows) if rows is not None else [])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.delta_holdings import DeltaHoldings, commit_properties
+from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties, predicate
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_folder, write_files
@@ -33,21 +33,19 @@ class DeltaFolder(LocalFolder):
     other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
     """
 
-    def holdings(self) -> list[Holding]:
-        """The holdings of the table; none, if the table does not exist.
+    def place(self) -> str:
+        """The folder, without links."""
+        return f"delta:{local_path(self.path).resolve()}"
 
-        Raises:
-            LedgerError: a note is damaged, or of another release.
-        """
-        return self.stored.holdings(self.stored.table())
+    def identity(self) -> str:
+        """The id of the table in its metadata; the place, if there is none."""
+        table = self.stored.table()
+        return self.place() if table is None else f"delta:{table.metadata().id}"
 
-    def held(self, landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval.
-
-        Raises:
-            LandingError: the table's log has a landing of the interval, but its note is gone.
-        """
-        return self.stored.held(self.stored.table(), landing)
+    @contextmanager
+    def standing(self) -> Iterator[DeltaStanding]:
+        """The table as it stands now."""
+        yield self.stored.standing()
 
     def rows(self) -> dict[tuple[str, str], int] | None:
         """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
@@ -79,13 +77,13 @@ class DeltaFolder(LocalFolder):
         from deltalake.exceptions import DeltaError
 
         with locked(self.stored.work / "lock"):
-            held = self.held(landing)
-            action = decide(held, landing)
-            if held is not None and action is Action.NOTHING:
+            found = self.stored.standing()
+            action, held = decide(found, landing)
+            if held is not None:
                 return Landed(action, held)
             holding = Holding.of(landing, staged.rows)
             try:
-                table = self.stored.table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
+                table = found.table or DeltaTable.create(self.path, staged.schema(), mode="ignore")
                 _check(table, staged, landing)
                 self.stored.write(holding, staged.folder)
                 if action is Action.APPEND:
@@ -129,13 +127,11 @@ def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None
     """Write the rows, and remove those that the interval has, in one commit."""
     from deltalake import write_deltalake
 
-    own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
-    texts = {name: text.replace("'", "''") for name, text in own.items()}
     write_deltalake(
         table,
         staged.batches(),
         mode="overwrite",
-        predicate=" and ".join(f"{name} = '{text}'" for name, text in texts.items()),
+        predicate=predicate(holding.consumer, holding.interval),
         commit_properties=commit_properties(holding),
     )
 

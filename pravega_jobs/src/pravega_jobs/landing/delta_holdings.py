@@ -2,7 +2,8 @@
 
 One transaction names the interval, with its generation as the version; the other one names the interval with its range.
 They stay in the table when the log is cleaned and files are rewritten. A note is written before its commit; it is valid
-only if the table has its transactions.
+only if the table has its transactions. They also stay when the table is restored or replaced: a note counts only if the
+commit with its transactions is in the history of the table.
 """
 
 import hashlib
@@ -12,8 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError
+from pravega_jobs.landing.delta_log import DeltaLog
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.rules import Holding, Landing
+from pravega_jobs.landing.rules import (
+    ACCEPTED,
+    MERGED,
+    OWN_COLUMNS,
+    Holding,
+    Landing,
+    Standing,
+    not_of_intervals,
+    taken_by,
+)
 from pravega_jobs.landing.table_kind import Library
 
 if TYPE_CHECKING:
@@ -52,35 +63,14 @@ class DeltaHoldings:
             raise DELTALAKE.missing("Delta tables") from None
         return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
 
-    def holdings(self, table: "DeltaTable | None") -> list[Holding]:
-        """The holdings of the table.
+    def standing(self) -> "DeltaStanding":
+        """The table as it stands now.
 
         Raises:
-            LedgerError: a note is damaged, or of another release.
+            ConfigurationError: `deltalake` is not installed.
         """
-        files = sorted(self.work.glob("*.json")) if table is not None else []
-        notes = sorted((Holding.from_json(file.read_bytes()) for file in files), key=lambda note: note.landed_at)
-        # A run that was killed before its commit may have left a note like that of the run that repeated it.
-        found = {each.identity: each for each in notes if table is not None and _counts(table, each)}
-        return list(found.values())
-
-    def held(self, table: "DeltaTable | None", landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval.
-
-        Raises:
-            LandingError: the table's log has a landing of the interval, but its note is gone.
-        """
-        version = None if table is None else table.transaction_version(_interval_id(*_names(landing)))
-        if table is None or version is None:
-            return None
-        for file in self.work.glob(f"{_digest(*_names(landing))}-*.json"):
-            note = Holding.from_json(file.read_bytes())
-            if note.generation == version and _counts(table, note):
-                return note
-        raise LandingError(
-            f"{landing}: the log of {self.path} has generation {version} of it, and {self.work} has no note of its "
-            "range. Restore that folder, or remove the rows and land into a new table. Nothing was changed"
-        )
+        table = self.table()
+        return DeltaStanding(self, table, None if table is None else DeltaLog(local_path(self.path), table))
 
     def write(self, holding: Holding, folder: Path) -> None:
         """Write the note of a landing whose files are in a folder: it is there whole, or not at all."""
@@ -95,6 +85,92 @@ class DeltaHoldings:
                 file.unlink()
 
 
+@dataclass(frozen=True, slots=True)
+class DeltaStanding(Standing):
+    """A Delta table as it stands at one moment; None: there is none.
+
+    Args:
+        stored: the files with its notes.
+        table: the table.
+        log: its history.
+    """
+
+    stored: DeltaHoldings
+    table: "DeltaTable | None"
+    log: DeltaLog | None
+
+    def notes(self) -> list[Holding]:
+        """All notes whose transactions the table has.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+        """
+        files = sorted(self.stored.work.glob("*.json")) if self.table is not None else []
+        notes = sorted((Holding.from_json(file.read_bytes()) for file in files), key=lambda note: note.landed_at)
+        # A run that was killed before its commit may have left a note like that of the run that repeated it.
+        return list({each.identity: each for each in notes if self._has_transactions(each)}.values())
+
+    def note(self, landing: Landing) -> Holding | None:
+        """The note of the interval of a landing.
+
+        Raises:
+            LandingError: the table's log has a landing of the interval, but its note is gone.
+        """
+        names = landing.interval.consumer, landing.interval.name
+        version = None if self.table is None else self.table.transaction_version(_interval_id(*names))
+        if version is None:
+            return None
+        for file in self.stored.work.glob(f"{_digest(*names)}-*.json"):
+            note = Holding.from_json(file.read_bytes())
+            if note.generation == version and self._has_transactions(note):
+                return note
+        raise LandingError(
+            f"{landing}: the log of {self.stored.path} has generation {version} of it, and {self.stored.work} has no "
+            "note of its range. Restore that folder, or remove the rows and land into a new table. Nothing was changed"
+        )
+
+    def counts(self, note: Holding) -> bool:
+        """True if the commit of a note is in the table's history, or was, before its log was cleaned."""
+        return self.log is not None and self.log.has((_range_id(note), note.generation))
+
+    def rows_of(self, landing: Landing) -> int:
+        """The number of rows of the interval. Of the files that may have some, it reads two columns.
+
+        Raises:
+            LandingError: changes are merged into the table.
+        """
+        if self.table is None:
+            return 0
+        if MERGED in self.table.metadata().configuration:
+            raise not_of_intervals(landing)
+        where = predicate(landing.interval.consumer, landing.interval.name)
+        return sum(batch.num_rows for batch in self.table.scan(columns=list(OWN_COLUMNS), predicate=where))
+
+    def taken_rows(self) -> str | None:
+        """The newest commit by others since the last landing or merge that took rows out; None: none, or accepted."""
+        if self.table is None or self.log is None:
+            return None
+        accepted = int(self.table.metadata().configuration.get(ACCEPTED, -1))
+        for commit in self.log.history():
+            if commit.version <= accepted or any(name.startswith(_APPLICATION) for name, _ in commit.transactions):
+                return None
+            if commit.takes_rows and commit.restored is None:
+                return taken_by(f"{commit.operation} in version {commit.version}", self.table.version())
+        return None
+
+    def _has_transactions(self, note: Holding) -> bool:
+        """True if the table has the transactions of a note, which was written before its commit: it may have failed."""
+        ids = _interval_id(note.consumer, note.interval), _range_id(note)
+        table = self.table
+        return table is not None and all(table.transaction_version(each) == note.generation for each in ids)
+
+
+def predicate(consumer: str, interval: str) -> str:
+    """The rows of an interval, as a condition of SQL."""
+    own = zip(OWN_COLUMNS, (consumer, interval), strict=True)
+    return " and ".join(f"{name} = '{text.replace(chr(39), chr(39) * 2)}'" for name, text in own)
+
+
 def commit_properties(holding: Holding) -> Any:
     """The transactions of a landing, for its commit."""
     from deltalake import CommitProperties, Transaction
@@ -104,10 +180,6 @@ def commit_properties(holding: Holding) -> Any:
         custom_metadata={"pravega": json.loads(holding.model_dump_json())},
         app_transactions=[Transaction(each, holding.generation) for each in ids],
     )
-
-
-def _names(landing: Landing) -> tuple[str, str]:
-    return landing.interval.consumer, landing.interval.name
 
 
 def _digest(consumer: str, interval: str) -> str:
@@ -121,9 +193,3 @@ def _interval_id(consumer: str, interval: str) -> str:
 def _range_id(holding: Holding) -> str:
     cuts = holding.consumer, holding.interval, str(holding.stream), holding.start, holding.end, holding.rows
     return f"{_APPLICATION} of a range {json.dumps(cuts)}"
-
-
-def _counts(table: "DeltaTable", note: Holding) -> bool:
-    """True if the table has the transactions of a note, which was written before its commit: that may have failed."""
-    ids = _interval_id(note.consumer, note.interval), _range_id(note)
-    return all(table.transaction_version(each) == note.generation for each in ids)

@@ -1,23 +1,22 @@
 """Iceberg tables, without Spark's help: executors write files, and this process adds them in one commit.
 
 The holding of an interval is in the table's properties, which change in the same commit as its rows, and in the summary
-of the snapshot. Snapshots expire; properties stay.
+of the snapshot: see `pravega_jobs.landing.iceberg_standing`.
 """
 
-import hashlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.parquet import local_path, own_columns
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_folder, write_files
-from pravega_jobs.landing.table_kind import Library
+from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PYICEBERG: Final = Library("pyiceberg", "iceberg")
-_NOTE: Final = "pravega.landing."
 _WORK: Final = ".landing"
 # pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
 _RETRIES: Final = "commit.retry.num-retries"
@@ -34,7 +32,7 @@ _TRIES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Iceberg:
+class Iceberg(LandingTable):
     """An Iceberg table, which is made if it is missing; its namespace must exist.
 
     Rows are files that Spark's executors write; this process reads their footers. Rows that are replaced are removed by
@@ -57,15 +55,19 @@ class Iceberg:
         if not all(self.identifier.split(".")) or "." not in self.identifier:
             raise ConfigurationError(f"{self.identifier!r} is not the name of a table of Iceberg: namespace.table")
 
-    def holdings(self) -> list[Holding]:
-        """The holdings of the table; none, if the table does not exist."""
-        table = self.table()
-        notes = {} if table is None else table.properties
-        return [Holding.from_json(notes[name].encode()) for name in sorted(notes) if name.startswith(_NOTE)]
+    def place(self) -> str:
+        """The name of the table in its catalog."""
+        return f"iceberg:{self.catalog}/{self.identifier}"
 
-    def held(self, landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval."""
-        return held_by(self.table(), landing)
+    def identity(self) -> str:
+        """The UUID of the table; the place, if there is none."""
+        table = self.table()
+        return self.place() if table is None else f"iceberg:{table.metadata.table_uuid}"
+
+    @contextmanager
+    def standing(self) -> Iterator[IcebergStanding]:
+        """The table as it stands now."""
+        yield IcebergStanding.of(self.table())
 
     def rows(self) -> dict[tuple[str, str], int] | None:
         """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
@@ -121,11 +123,11 @@ class Iceberg:
         holding = Holding.of(landing, staged.rows)
         for _ in range(_TRIES):
             table = self.load()
-            held = held_by(table, landing)
-            if held == holding:
+            found = IcebergStanding.of(table)
+            if found.note(landing) == holding:
                 return Landed(action, holding)  # the try before has changed the table, but its answer was lost
-            action = decide(held, landing)
-            if held is not None and action is Action.NOTHING:
+            action, held = decide(found, landing)
+            if held is not None:
                 remove_folder(files)
                 return Landed(action, held)
             files = files or into_table(table, staged.folder, [file.name for file in staged.files])
@@ -205,17 +207,6 @@ def catalog_answers(identifier: str) -> Iterator[None]:
         raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
 
 
-def held_by(table: "Table | None", landing: Landing) -> Holding | None:
-    """The holding of the interval of a landing, by the table's properties."""
-    note = None if table is None else table.properties.get(note_name(landing.interval.consumer, landing.interval.name))
-    return None if note is None else Holding.from_json(note.encode())
-
-
-def note_name(consumer: str, interval: str) -> str:
-    """The name of the property with the holding of an interval."""
-    return _NOTE + hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
-
-
 def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
     """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
     name = f"data/landing-{staged.name}"
@@ -237,17 +228,12 @@ def remove_folder(files: list[str]) -> None:
 
 
 def _commit(table: "Table", files: list[str], holding: Holding, action: Action) -> None:
-    from pyiceberg.expressions import And, EqualTo
-
     note = holding.to_json().decode()
     try_once(table)
     with table.transaction() as transaction:
         if action is Action.REPLACE:
-            names = holding.consumer, holding.interval
-            equal: Any = EqualTo  # its types do not know its positional arguments
-            first, second = (equal(name, text) for name, text in zip(OWN_COLUMNS, names, strict=True))
-            transaction.delete(And(first, second))
-        transaction.add_files(files, snapshot_properties={"pravega.landing": note}, check_duplicate_files=False)
+            transaction.delete(interval_filter(holding.consumer, holding.interval))
+        transaction.add_files(files, snapshot_properties={LANDED_IN_SNAPSHOT: note}, check_duplicate_files=False)
         transaction.set_properties({note_name(holding.consumer, holding.interval): note})
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, check_columns, decide
+from pravega_jobs.landing.rules import Holding, Landed, Landing, check_columns, decide
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
 
@@ -22,6 +22,7 @@ def land(
     consumer: str | None = None,
     interval: str | None = None,
     generation: int = 1,
+    event_times: bool = False,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -35,6 +36,8 @@ def land(
         consumer: the consumer of the stream; by default as in `cuts`.
         interval: the name of the interval; by default as in `cuts`.
         generation: from 1 on; a greater one replaces the rows of a smaller one.
+        event_times: True for an interval of event times, whose range overlaps others; so is one with `since` and
+            `until` in `cuts`.
 
     Returns:
         The action, and the table's holding of the interval now.
@@ -43,11 +46,11 @@ def land(
         ConfigurationError: something is not given, or the text names no table.
         LandingError: the table must not take the rows, or cannot.
     """
-    landing = landing_of(cuts, consumer, interval, generation)
+    landing = landing_of(cuts, consumer, interval, generation, event_times=event_times)
     target = table_of(table) if isinstance(table, str) else table
-    held = target.held(landing)
-    action = decide(held, landing)
-    if held is not None and action is Action.NOTHING:
+    with target.standing() as found:
+        action, held = decide(found, landing)
+    if held is not None:
         return Landed(action, held)
     check_columns(frame.columns)
     with target.staged(frame, landing) as staged:
@@ -59,6 +62,8 @@ def landing_of(
     consumer: str | None = None,
     interval: str | None = None,
     generation: int = 1,
+    *,
+    event_times: bool = False,
 ) -> Landing:
     """The landing of a range.
 
@@ -67,19 +72,21 @@ def landing_of(
         consumer: the consumer of the stream; by default as in `cuts`.
         interval: the name of the interval; by default as in `cuts`.
         generation: from 1 on.
+        event_times: True for an interval of event times; so is one with `since` and `until` in `cuts`.
 
     Raises:
         ConfigurationError: consumer, interval or stream are not known.
     """
     if not isinstance(cuts, StreamCutRange):
         consumer, interval = consumer or cuts.get("consumer"), interval or cuts.get("interval")
+        event_times = event_times or ("since" in cuts and "until" in cuts)
         cuts = StreamCutRange.from_json(cuts)
     if not consumer or not interval or cuts.stream is None:
         raise ConfigurationError(
             "a landing needs the names of a consumer and an interval, and a range between two cuts of a stream: give "
             f"them, or a range that has them (consumer {consumer!r}, interval {interval!r}, range {cuts})"
         )
-    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation)
+    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation, event_times)
 
 
 def holdings(table: LandingTable | str) -> list[Holding]:

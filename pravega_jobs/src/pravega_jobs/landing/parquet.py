@@ -2,15 +2,18 @@
 
     table/landing=orders-2013-01-01-3f9a…/part-….parquet, .landing.json    the rows of one interval, and what they are
     table/.landing/                                                        the lock, columns, files not yet in the table
+    table/.landing/table                                                   the mark of the table, which does not change
 
-The folder of an interval is renamed into the table together with its holding. A run holds `.landing/lock` from the
-moment it reads the holdings to the rename, so that the second of two runs finds the holding of the first.
+The folder of an interval is renamed into the table together with its holding, so that a note goes where its rows go. A
+run holds `.landing/lock` from the moment it reads the holdings to the rename, so that the second of two runs finds the
+holding of the first.
 """
 
 import hashlib
 import json
 import re
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,9 +28,11 @@ from pravega_jobs.landing.rules import (
     Holding,
     Landed,
     Landing,
+    Standing,
     decide,
 )
 from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
+from pravega_jobs.landing.table_kind import LandingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
 _WORK: Final = ".landing"
 _HOLDING: Final = ".landing.json"
 _COLUMNS: Final = "columns.json"
+_MARK: Final = "table"
 _OLD: Final = "old-"
 _LONGEST: Final = 60  # characters of a consumer's or an interval's name in a folder's name
 
@@ -61,7 +67,7 @@ def local_path(text: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalFolder:
+class LocalFolder(LandingTable):
     """A table of files that Spark's executors write and this process adds.
 
     Args:
@@ -78,6 +84,42 @@ class LocalFolder:
 
 
 @dataclass(frozen=True, slots=True)
+class ParquetStanding(Standing):
+    """A folder of intervals. A note lies beside its rows, so that it counts wherever it is found."""
+
+    path: Path
+
+    def notes(self) -> list[Holding]:
+        """All notes.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+        """
+        return [Holding.from_json(file.read_bytes()) for file in sorted(self.path.glob(f"landing=*/{_HOLDING}"))]
+
+    def note(self, landing: Landing) -> Holding | None:
+        """The note of the interval of a landing."""
+        file = self.folder_of(landing) / _HOLDING
+        return Holding.from_json(file.read_bytes()) if file.exists() else None
+
+    def counts(self, note: Holding) -> bool:
+        """True: a folder that was removed took its note along."""
+        del note
+        return True
+
+    def rows_of(self, landing: Landing) -> int:
+        """The number of rows in the files of the interval, by their footers."""
+        return StagedFiles.found_in(self.folder_of(landing)).rows
+
+    def folder_of(self, landing: Landing) -> Path:
+        """The folder of an interval. Its name is neither a number nor a date, for which readers would take it."""
+        names = landing.interval.consumer, landing.interval.name
+        shown = [re.sub(r"[^A-Za-z0-9.]+", "-", name)[:_LONGEST] for name in names]
+        digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
+        return self.path / f"landing={'-'.join(shown)}-x{digest}"
+
+
+@dataclass(frozen=True, slots=True)
 class ParquetFolder(LocalFolder):
     """A folder of Parquet files, whose rows of one interval appear together.
 
@@ -86,19 +128,19 @@ class ParquetFolder(LocalFolder):
     rows for a moment, never both.
     """
 
-    def holdings(self) -> list[Holding]:
-        """The holdings of the table; none, if the folder does not exist.
+    def place(self) -> str:
+        """The folder, without links."""
+        return f"parquet:{local_path(self.path).resolve()}"
 
-        Raises:
-            LedgerError: a holding is damaged, or of another release.
-        """
-        files = sorted(local_path(self.path).glob(f"landing=*/{_HOLDING}"))
-        return [Holding.from_json(file.read_bytes()) for file in files]
+    def identity(self) -> str:
+        """The mark of the table, which its first landing has made; the place, if there is none."""
+        mark = self._work / _MARK
+        return f"parquet:{mark.read_text()}" if mark.exists() else self.place()
 
-    def held(self, landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval."""
-        file = self._folder(landing) / _HOLDING
-        return Holding.from_json(file.read_bytes()) if file.exists() else None
+    @contextmanager
+    def standing(self) -> Iterator[ParquetStanding]:
+        """The folder as it stands now."""
+        yield self._standing
 
     def rows(self) -> dict[tuple[str, str], int]:
         """Numbers of rows by consumer and interval, counted in the files."""
@@ -128,14 +170,14 @@ class ParquetFolder(LocalFolder):
         Raises:
             LandingError: the table must not take them.
         """
-        target = self._folder(landing)
+        target = self._standing.folder_of(landing)
         old = self._work / f"{_OLD}{target.name}"
         with locked(self._work / "lock"):
             self._repair()
-            held = self.held(landing)
-            action = decide(held, landing)
-            if held is not None and action is Action.NOTHING:
+            action, held = decide(self._standing, landing)
+            if held is not None:
                 return Landed(action, held)
+            self._mark()
             columns = staged.folder / _COLUMNS
             self._check_columns(columns.read_text())
             columns.replace(self._work / _COLUMNS)
@@ -161,12 +203,17 @@ class ParquetFolder(LocalFolder):
             else:
                 old.rename(target)
 
-    def _folder(self, landing: Landing) -> Path:
-        """The folder of an interval. Its name is neither a number nor a date, for which readers would take it."""
-        names = landing.interval.consumer, landing.interval.name
-        shown = [re.sub(r"[^A-Za-z0-9.]+", "-", name)[:_LONGEST] for name in names]
-        digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
-        return local_path(self.path) / f"landing={'-'.join(shown)}-x{digest}"
+    @property
+    def _standing(self) -> ParquetStanding:
+        return ParquetStanding(local_path(self.path))
+
+    def _mark(self) -> None:
+        """Mark the table, unless it is marked; the caller holds the lock."""
+        mark = self._work / _MARK
+        if not mark.exists():
+            new = mark.with_suffix(".new")
+            new.write_text(uuid.uuid4().hex)
+            new.replace(mark)
 
     def _check_folder(self) -> None:
         path = local_path(self.path)

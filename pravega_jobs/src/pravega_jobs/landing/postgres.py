@@ -18,26 +18,24 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.postgres_copy import STAGED_BY, Copied, copy_rows, postgres_type
+from pravega_jobs.landing.postgres_notes import NOTES, Place, PostgresStanding
 from pravega_jobs.landing.postgres_sql import (
     connect,
     drop_if_unused,
     drop_quietly,
+    qualified,
     quoted,
     split_name,
     statements,
     transaction,
 )
 from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.table_kind import LandingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NOTES: Final = "pravega_landings"
 _STAGING: Final = "pravega_staged_"
-_NOTES_COLUMNS: Final = """
-    table_name text not null, consumer text not null, interval_name text not null, holding text not null,
-    primary key (table_name, consumer, interval_name)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class StagedCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Postgres:
+class Postgres(LandingTable):
     """A table of PostgreSQL. It is made if it is missing, with an index on the columns of a landing.
 
     The driver and Spark's executors connect to the server, with `psycopg2`. The holdings are in the table
@@ -77,36 +75,44 @@ class Postgres:
     def __post_init__(self) -> None:
         split_name(self.table)
 
-    def holdings(self) -> list[Holding]:
-        """The holdings of the table.
+    def place(self) -> str:
+        """The table's name with its schema, in its database on its server.
 
         Raises:
             LandingError: the server cannot be asked.
         """
         with transaction(self.dsn) as cursor:
-            cursor.execute("select to_regclass(%s)", (self._beside(NOTES),))
-            if cursor.fetchone()[0] is None:
-                return []
-            cursor.execute(
-                f"select holding from {self._beside(NOTES)} where table_name = %s order by consumer, interval_name",
-                (self._name,),
-            )
-            return [Holding.from_json(text.encode()) for (text,) in cursor.fetchall()]
+            found = Place.found(cursor, self.table)
+            return f"{_database(cursor)}/{found.schema}.{found.name}"
 
-    def held(self, landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval."""
-        names = landing.interval.consumer, landing.interval.name
-        found = [each for each in self.holdings() if (each.consumer, each.interval) == names]
-        return found[0] if found else None
+    def identity(self) -> str:
+        """The oid of the table, in its database on its server; the place, if there is no such table.
+
+        Raises:
+            LandingError: the server cannot be asked.
+        """
+        with transaction(self.dsn) as cursor:
+            found = Place.found(cursor, self.table)
+            return f"{_database(cursor)}/{found.oid or f'{found.schema}.{found.name}'}"
+
+    @contextmanager
+    def standing(self) -> Iterator[PostgresStanding]:
+        """The table as it stands now, in a transaction.
+
+        Raises:
+            LandingError: the server cannot be asked.
+        """
+        with transaction(self.dsn) as cursor:
+            yield PostgresStanding(cursor, Place.found(cursor, self.table))
 
     def rows(self) -> dict[tuple[str, str], int]:
         """Numbers of rows by consumer and interval, counted in the table. It reads the whole table."""
         own = ", ".join(OWN_COLUMNS)
         with transaction(self.dsn) as cursor:
-            cursor.execute("select to_regclass(%s)", (self._table,))
-            if cursor.fetchone()[0] is None:
+            found = Place.found(cursor, self.table)
+            if found.oid is None:
                 return {}
-            cursor.execute(f"select {own}, count(*) from {self._table} group by {own}")
+            cursor.execute(f"select {own}, count(*) from {found.table} group by {own}")
             return {(consumer, interval): count for consumer, interval, count in cursor.fetchall()}
 
     @contextmanager
@@ -130,18 +136,17 @@ class Postgres:
             LandingError: the table lacks a column.
         """
         number = secrets.randbits(62)
-        staging = self._beside(f"{_STAGING}{number}")
         columns = tuple(map(quoted, types))
         with closing(connect(self.dsn)) as connection:
             with statements(connection) as cursor:
                 cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (NOTES,))
-                cursor.execute(f"create table if not exists {self._beside(NOTES)} ({_NOTES_COLUMNS})")
-                self._make_table(cursor, types)
-                self._check_table(cursor, types, landing)
-                self._remove_abandoned(cursor)
+                place = self._made(cursor, types).prepare_notes(cursor)
+                _check_table(cursor, place, types, landing)
+                _remove_abandoned(cursor, place)
                 cursor.execute("select pg_advisory_lock(%s)", (number,))
+                staging = qualified(place.schema, f"{_STAGING}{number}")
                 cursor.execute(
-                    f"create unlogged table {staging} as select {', '.join(columns)} from {self._table} with no data"
+                    f"create unlogged table {staging} as select {', '.join(columns)} from {place.table} with no data"
                 )
                 cursor.execute(f"alter table {staging} add column {STAGED_BY} text not null")
             try:
@@ -157,26 +162,25 @@ class Postgres:
         """
         names = landing.interval.consumer, landing.interval.name
         with statements(staged.connection) as cursor:
-            # Two runs of one interval come one after the other; the second one finds the note of the first.
+            # So that it is not dropped and made again from here on.
+            cursor.execute(f"lock table {qualified(*split_name(self.table))} in row exclusive mode")
+            place = Place.found(cursor, self.table)
+            # The landings of a consumer come one after the other: each finds the notes of those before.
             cursor.execute(
-                "select pg_advisory_xact_lock(hashtextextended(%s, 1))", (json.dumps((self._table, *names)),)
+                "select pg_advisory_xact_lock(hashtextextended(%s, 1))",
+                (json.dumps((place.oid, landing.interval.consumer)),),
             )
-            cursor.execute(
-                f"select holding from {self._beside(NOTES)} where (table_name, consumer, interval_name) = (%s, %s, %s)",
-                (self._name, *names),
-            )
-            found = cursor.fetchone()
-            held = None if found is None else Holding.from_json(found[0].encode())
-            action = decide(held, landing)
-            if held is not None and action is Action.NOTHING:
+            found = PostgresStanding(cursor, place)
+            action, held = decide(found, landing)
+            if held is not None:
                 return Landed(action, held)
             if action is Action.REPLACE:
                 own = own_columns(landing)
                 where = " and ".join(f"{name} = %s" for name in own)
-                cursor.execute(f"delete from {self._table} where {where}", tuple(own.values()))
+                cursor.execute(f"delete from {place.table} where {where}", tuple(own.values()))
             all_columns = ", ".join((*staged.columns, *OWN_COLUMNS))
             cursor.execute(
-                f"insert into {self._table} ({all_columns}) select {', '.join((*staged.columns, '%s', '%s'))} "
+                f"insert into {place.table} ({all_columns}) select {', '.join((*staged.columns, '%s', '%s'))} "
                 f"from {staged.staging} where {STAGED_BY} = any(%s)",
                 (*names, [each.task for each in staged.copied]),
             )
@@ -186,58 +190,50 @@ class Postgres:
                     "not changed"
                 )
             holding = Holding.of(landing, staged.rows)
-            cursor.execute(
-                f"insert into {self._beside(NOTES)} values (%s, %s, %s, %s) "
-                "on conflict (table_name, consumer, interval_name) do update set holding = excluded.holding",
-                (self._name, *names, holding.to_json().decode()),
-            )
+            found.store(holding)
         return Landed(action, holding)
 
-    @property
-    def _name(self) -> str:
-        """The table's name without its schema: the holdings are in the same schema."""
-        return split_name(self.table)[1]
+    def _made(self, cursor: Any, types: dict[str, str]) -> Place:
+        """The place of the table, which is made if it is missing."""
+        place = Place.found(cursor, self.table)
+        if place.oid is None:
+            columns = [*(f"{quoted(name)} {of_type}" for name, of_type in types.items())]
+            columns += [f"{name} text" for name in OWN_COLUMNS]
+            cursor.execute(f"create table {place.table} ({', '.join(columns)})")
+            cursor.execute(f"create index on {place.table} ({', '.join(OWN_COLUMNS)})")
+        return Place.found(cursor, self.table)
 
-    @property
-    def _table(self) -> str:
-        return self._beside(self._name)
 
-    def _beside(self, name: str) -> str:
-        """A table of the same schema, quoted."""
-        schema, _ = split_name(self.table)
-        return quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
-
-    def _make_table(self, cursor: Any, types: dict[str, str]) -> None:
-        cursor.execute("select to_regclass(%s)", (self._table,))
-        if cursor.fetchone()[0] is not None:
-            return
-        columns = [f"{quoted(name)} {of_type}" for name, of_type in types.items()]
-        cursor.execute(
-            f"create table {self._table} ({', '.join((*columns, *(f'{name} text' for name in OWN_COLUMNS)))})"
+def _check_table(cursor: Any, place: Place, types: dict[str, str], landing: Landing) -> None:
+    cursor.execute(f"select * from {place.table} limit 0")
+    names = {column.name for column in cursor.description}
+    missing = [name for name in (*types, *OWN_COLUMNS) if name not in names]
+    if missing:
+        raise LandingError(
+            f"{landing}: {place.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
+            "the rows. Nothing was changed"
         )
-        cursor.execute(f"create index on {self._table} ({', '.join(OWN_COLUMNS)})")
 
-    def _check_table(self, cursor: Any, types: dict[str, str], landing: Landing) -> None:
-        cursor.execute(f"select * from {self._table} limit 0")
-        names = {column.name for column in cursor.description}
-        missing = [name for name in (*types, *OWN_COLUMNS) if name not in names]
-        if missing:
-            raise LandingError(
-                f"{landing}: {self.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
-                "the rows. Nothing was changed"
-            )
 
-    def _remove_abandoned(self, cursor: Any) -> None:
-        """Remove the staging tables whose run has ended: their locks are free."""
-        cursor.execute(
-            "select tablename from pg_tables where schemaname = (select relnamespace::regnamespace::text from pg_class "
-            "where oid = to_regclass(%s)) and tablename like %s",
-            (self._table, _STAGING.replace("_", r"\_") + "%"),
-        )
-        for (name,) in cast("list[tuple[str]]", cursor.fetchall()):
-            number = name.removeprefix(_STAGING)
-            if not number.isdecimal():
-                raise ConfigurationError(f"{name} is named like a staging table of a landing, but is not: rename it")
-            cursor.execute("select pg_try_advisory_xact_lock(%s)", (int(number),))
-            if cursor.fetchone()[0]:
-                drop_if_unused(cursor, self._beside(name))
+def _remove_abandoned(cursor: Any, place: Place) -> None:
+    """Remove the staging tables whose run has ended: their locks are free."""
+    cursor.execute(
+        "select tablename from pg_tables where schemaname = %s and tablename like %s",
+        (place.schema, _STAGING.replace("_", r"\_") + "%"),
+    )
+    for (name,) in cast("list[tuple[str]]", cursor.fetchall()):
+        number = name.removeprefix(_STAGING)
+        if not number.isdecimal():
+            raise ConfigurationError(f"{name} is named like a staging table of a landing, but is not: rename it")
+        cursor.execute("select pg_try_advisory_xact_lock(%s)", (int(number),))
+        if cursor.fetchone()[0]:
+            drop_if_unused(cursor, qualified(place.schema, name))
+
+
+def _database(cursor: Any) -> str:
+    """The database, by the identifier of its server's data and its own oid: addresses have several spellings."""
+    cursor.execute(
+        "select system_identifier, (select oid from pg_database where datname = current_database()) "
+        "from pg_control_system()"
+    )
+    return "postgresql:{}/{}".format(*cursor.fetchone())

@@ -109,6 +109,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def qualified(schema: str | None, name: str) -> str:
+    """A name with its schema, as SQL has it; None: without one."""
+    return quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
+
+
 def drop_quietly(connection: Any, table: str) -> None:
     """Drop a table, if the connection still works; a transaction that is open is rolled back."""
     import psycopg2

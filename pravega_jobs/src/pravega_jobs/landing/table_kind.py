@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing.rules import Holding, Landed, Landing
+from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,14 +15,26 @@ if TYPE_CHECKING:
 
 
 class LandingTable(Protocol):
-    """A table that takes the rows of an interval once. What `staged` gives is of the table's own kind."""
+    """A table that takes the rows of an interval once. What `staged` gives is of the table's own kind.
 
-    def holdings(self) -> list[Holding]:
-        """The holdings of the table."""
+    Kinds derive from it, and get `holdings`, `held` and `is_target`.
+    """
+
+    __slots__ = ()
+
+    def place(self) -> str:
+        """The place where the table is, or will be made, one text however it is spelled, without secrets."""
         ...
 
-    def held(self, landing: Landing) -> Holding | None:
-        """The holding of the interval of a landing; None: the table does not have the interval."""
+    def identity(self) -> str:
+        """The identity of the table that stands there, without secrets; the place, if there is none yet.
+
+        It is another one when the table was dropped and made again, and the same one when it was renamed.
+        """
+        ...
+
+    def standing(self) -> AbstractContextManager[Standing]:
+        """The table as it stands now."""
         ...
 
     def rows(self) -> dict[tuple[str, str], int] | None:
@@ -36,6 +48,35 @@ class LandingTable(Protocol):
     def commit(self, staged: Any, landing: Landing) -> Landed:
         """Show the staged rows in the table, unless it has them."""
         ...
+
+    def holdings(self) -> list[Holding]:
+        """The holdings of the table; none, if it does not exist.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+            LandingError: the table cannot be asked.
+        """
+        with self.standing() as found:
+            return [each for each in found.notes() if found.counts(each)]
+
+    def held(self, landing: Landing) -> Holding | None:
+        """The holding of the interval of a landing; None: the table does not have the interval.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+            LandingError: the table cannot be asked, or its note of the interval is gone.
+        """
+        with self.standing() as found:
+            note = found.note(landing)
+            return note if note is not None and found.counts(note) else None
+
+    def is_target(self, text: str) -> bool:
+        """True if a text is the identity of this table, maybe from before it was made.
+
+        Args:
+            text: as `identity` gave it.
+        """
+        return text in (self.identity(), self.place())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ lack values (`_unchanged`): then the value of a range that comes late looks like
 of a table with a history must come in order: it keeps all versions of a row.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from aiopravega.cuts import END_OF_SEGMENT, StreamCut
+from aiopravega.cuts import StreamCut
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.rules import Action, Holding, Landing
+from pravega_jobs.landing.rules import Action, Holding, Landing, Standing, offset_of
 from pravega_jobs.merging.rules import MergeRules, TableRules
 
 
@@ -61,20 +60,25 @@ class Merged:
     counts: Counts = field(default_factory=Counts)
 
 
-def decide(held: Sequence[Holding], merge: Merge, found: TableRules | None, *, in_order: bool) -> Holding | None:
+def decide(table: Standing, merge: Merge, found: TableRules | None, *, in_order: bool) -> Holding | None:
     """The holding of the merge's interval; None: the changes are to be merged.
 
     Args:
-        held: all holdings of the table.
+        table: the table as it stands.
         merge: the merge.
         found: the rules that the table has.
         in_order: True if the range must lie after all ranges that the table holds.
 
     Raises:
         LandingError: the table is merged by other rules, or from another stream, holds another range of the
-            interval, or holds a range that does not lie before this one.
+            interval, or holds a range that does not lie before this one; others have taken rows out; or it was taken
+            back to before a merge of a range that does not lie behind this one.
     """
     landing, end = merge.landing, "Nothing was changed"
+    table.note(landing)  # fails, if it is gone
+    held, undone = list[Holding](), list[Holding]()
+    for note in table.notes():
+        (held if table.counts(note) else undone).append(note)
     if found is not None and found != merge.rules.of_table:
         raise LandingError(
             f"{merge}: the table is merged with {found}, and this merge has {merge.rules.of_table}. Merge as the table "
@@ -86,6 +90,13 @@ def decide(held: Sequence[Holding], merge: Merge, found: TableRules | None, *, i
             f"{merge}: the table holds changes of {', '.join(map(str, streams))}. Positions of changes of two streams "
             f"cannot be compared: merge them into two tables. {end}"
         )
+    taken = table.taken_rows() if held else None
+    if taken is not None:
+        raise LandingError(
+            f"{merge}: others have taken rows out of the table, or changed them: {taken}. Later changes would bring "
+            f"back some of these rows, and not others. Take the table back to before that, or merge all ranges into a "
+            f"new table. {end}"
+        )
     for each in held:
         if each.identity == landing.interval:
             if each.range == landing.cuts:
@@ -96,9 +107,27 @@ def decide(held: Sequence[Holding], merge: Merge, found: TableRules | None, *, i
                 "cannot be taken out again. If the new range has more events, merge those under a name of their own; "
                 f"else merge all ranges into a new table. {end}"
             )
+    _check_undone(undone, merge)
     if in_order:
         _check_order(held, merge)
     return None
+
+
+def _check_undone(undone: Sequence[Holding], merge: Merge) -> None:
+    """Check that no range before this one was merged once and is not in the table any more."""
+    landing = merge.landing
+    before = [
+        each
+        for each in undone
+        if each.identity != landing.interval and not at_or_after(each.range.start, landing.cuts.end)
+    ]
+    if before:
+        names = ", ".join(repr(each.interval) for each in sorted(before, key=lambda each: each.landed_at))
+        raise LandingError(
+            f"{merge}: the table was restored, rolled back or made again, and lacks the changes of {names}, which were "
+            "merged before. Merge these again first, in their order (`pravega cuts reopen`, and run them); or bring "
+            "the table back to its newest state; or merge all ranges into a new table. Nothing was changed"
+        )
 
 
 def _check_order(held: Sequence[Holding], merge: Merge) -> None:
@@ -127,11 +156,7 @@ def at_or_after(start: StreamCut, end: StreamCut) -> bool:
     if start == end:
         return True
     first, last = start.positions, end.positions
-    if any(_offset(first[each]) < _offset(last[each]) for each in first.keys() & last.keys()):
+    if any(offset_of(first[each]) < offset_of(last[each]) for each in first.keys() & last.keys()):
         return False
     newer, older = first.keys() - last.keys(), last.keys() - first.keys()
     return min((each.epoch for each in newer), default=0) > max((each.epoch for each in older), default=-1)
-
-
-def _offset(offset: int) -> float:
-    return math.inf if offset == END_OF_SEGMENT else offset

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -200,3 +201,33 @@ def _started_without_address() -> bool:
 
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it
     return gateway is not None and gateway.jvm.System.getenv(_LOCAL_IP) is None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPages:
+    """Addresses of a session's pages; empty, if there are none.
+
+    `live`: the session's own pages, which end with it. `kept`: the pages of a history server about it.
+    """
+
+    live: str = ""
+    kept: str = ""
+
+
+def pages_of(spark: "SparkSession") -> SparkPages:
+    """The pages of a session that runs; none is turned on here. Pages of Spark Connect are the server's, and not known.
+
+    A history server has pages if the session logs its events (`spark.eventLog.enabled`). Its address is in
+    `spark.yarn.historyServer.address`: Spark has no other setting of the address, on YARN or without.
+    """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return SparkPages()
+    context = spark.sparkContext
+    conf = context.getConf()
+    history = conf.get("spark.yarn.historyServer.address") or ""
+    logged = conf.get("spark.eventLog.enabled") == "true"
+    kept = ""
+    if logged and history and "${" not in history:  # a variable of Hadoop's configuration, which YARN fills in
+        server = history if "://" in history else f"http://{history}"
+        kept = f"{server.rstrip('/')}/history/{context.applicationId}"
+    return SparkPages(context.uiWebUrl or "", kept)

@@ -15,7 +15,7 @@ from pravega_jobs.debezium.changes.connect import schema_in
 from pravega_jobs.debezium.changes.meanings import columns_of
 from pravega_jobs.debezium.changes.options import NewColumns
 from pravega_jobs.debezium.changes.plan import ChangePlan, columns_for
-from pravega_jobs.debezium.changes.registered.blocks import table_columns
+from pravega_jobs.debezium.changes.registered.envelopes import table_columns
 from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
 from pyspark_pravega.arrow_types import arrow_schema, of_user, spark_schema
 from pyspark_pravega.decode.changes import ChangesPlan, RegisteredChanges

@@ -46,7 +46,7 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
 
 def _derived(options: EncodeOptions, stream: StreamName, columns: pa.Schema) -> bytes:
     if options.format is Format.AVRO:
-        from aiopravega.schema.avro.columns.derived import schema_of
+        from aiopravega.schema.avro.columns.types import schema_of
 
         return schema_of(columns, options.schema.type or stream.stream).encode()
     if options.format is Format.PROTOBUF:

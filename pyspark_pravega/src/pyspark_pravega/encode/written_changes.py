@@ -5,7 +5,6 @@ They have the names of the options of `decode=debezium-json`, so that one set se
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.options import Changes, Decimals, TimePrecision, WrittenChanges
-from pyspark_pravega.decode.change_options import key_columns
 from pyspark_pravega.decode.decode_options import WITH_SCHEMAS, Format
 from pyspark_pravega.option_texts import Options, choice
 
@@ -18,7 +17,7 @@ def written_changes(given: Options) -> WrittenChanges:
     """
     return WrittenChanges(
         changes=None if given.text("changes") is None else choice(given, "changes", Changes, Changes.UPSERT),
-        key=key_columns(given),
+        key=given.names("key"),
         table=given.text("table"),
         with_schemas=given.flag(WITH_SCHEMAS, False),
         time_precision=choice(given, "time_precision", TimePrecision, TimePrecision.ADAPTIVE),

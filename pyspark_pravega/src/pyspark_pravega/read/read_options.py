@@ -91,19 +91,10 @@ class ReadOptions:
             sources=parse_sources(given, config, cuts, of_times=interval is not None),
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
-            metadata_columns=_names(given, METADATA_COLUMNS_OPTION),
+            metadata_columns=given.names(METADATA_COLUMNS_OPTION, str.lower),
             metadata_prefix=given.text(_METADATA_PREFIX) or "",
             event_time_unit=given.time_unit(),
             interval=interval,
             decode=DecodeOptions.parse(given),
             streaming=StreamingOptions.parse(given),
         )
-
-
-def _names(given: Options, option: str) -> tuple[str, ...]:
-    """A list of names, separated by commas."""
-    names = tuple(name.strip().lower() for name in (given.text(option) or "").split(",") if name.strip())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigurationError(f"option {option!r} has {', '.join(twice)} more than once")
-    return names

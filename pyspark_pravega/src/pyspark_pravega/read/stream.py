@@ -4,6 +4,7 @@ Spark keeps one reader in a separate process for as long as the query runs. It a
 batch, and for its partitions; tasks get copies. Comments tell where code relies on the order of Spark's calls.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -20,7 +21,6 @@ from aiopravega.positions import NamedCut, Position
 from aiopravega.read.calls import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.idle_pace import IdlePace
 from pyspark_pravega.read.offsets import Cuts, Offset
 from pyspark_pravega.read.packing import ReadPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
@@ -39,6 +39,50 @@ _NEITHER: Final = (
 )
 R = TypeVar("R")
 P = ParamSpec("P")
+# The part of the time without events for which an answer waits.
+_SHARE: Final = 0.1
+_LONGEST: Final = 1.0
+# Spark asks after 10 ms; a trigger with events takes longer than this.
+_AT_ONCE: Final = 0.05
+
+
+class IdlePace:
+    """Slows down the requests of one query for new events, while there are none.
+
+    Spark asks again 10 ms after each answer without new events, which keeps a sixth of a core busy. Here the answer
+    waits a tenth of the time for which no event arrived, and at most a second. So a stream with events every few
+    milliseconds is asked as often as before, and the first event after a silence is found after a tenth of that
+    silence, at most.
+
+    Only a request that follows an answer at once waits. If a query has other busy sources, or a trigger with a pause,
+    more time lies between requests, and this source does not wait.
+
+    Args:
+        clock: seconds of a monotonic clock.
+        sleep: waits for some seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._nothing_since: float | None = None
+        self._answered = 0.0
+
+    def wait(self) -> None:
+        """Wait before a request is answered, if Spark asks again because the answer before had no new events."""
+        now = self._clock()
+        if self._nothing_since is not None and now - self._answered <= _AT_ONCE:
+            self._sleep(min(_LONGEST, (now - self._nothing_since) * _SHARE))
+
+    def answered(self, *, anything: bool) -> None:
+        """Record that a request was answered, and whether there were new events."""
+        self._answered = self._clock()
+        if anything:
+            self._nothing_since = None
+        elif self._nothing_since is None:
+            self._nothing_since = self._answered
 
 
 def _explained(

@@ -1,6 +1,7 @@
 """Take-overs: the host of a claimant is asked, then its sinks, and only then the range changes hands."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,12 @@ BOB = Claimant(host="dagster", job="orders", run="bob", task="load")
 
 
 @pytest.fixture
-async def stream(make_stream) -> StreamName:
+async def stream(make_stream):
     return await make_stream(2)
 
 
 @pytest.fixture
-async def ledger(client, stream) -> CutLedger:
+async def ledger(client, stream):
     ledger = client.cut_ledger(stream.scope)
     await ledger.create()
     return ledger
@@ -31,7 +32,7 @@ async def ledger(client, stream) -> CutLedger:
 
 @pytest.fixture
 def take(client: PravegaClient, stream: StreamName, ledger: CutLedger):
-    async def take(name: str, rules: ChainRules = ChainRules(), **more: object) -> CutRecord | NotNow:  # noqa: B008
+    async def take(name: str, rules: ChainRules = ChainRules(), **more: Any) -> CutRecord | NotNow:  # noqa: B008
         async with client.writer(stream) as writer:
             await writer.write(b"event")
         watch = StreamWatch(MoveCondition())
@@ -122,7 +123,7 @@ async def test_an_old_claimant_cannot_declare_a_sink_after_the_take_over(take, l
 
 async def test_a_sink_that_is_declared_while_others_are_asked_is_asked_too(take, ledger):
     first = await take("first", claimant=ANA)
-    asked = []
+    asked: list[str] = []
 
     async def judge(record: CutRecord) -> ClaimantState:
         if not asked:  # the claimant was not dead

@@ -11,8 +11,7 @@ from pyspark.sql import types as T  # noqa: N812 - as Spark's own pages have it
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
-from aiopravega.gates.candidates import from_class, from_columns, from_file
-from aiopravega.gates.candidates.classes import object_named
+from aiopravega.gates.candidates import from_class, from_columns, from_file, object_named
 from aiopravega.schema import SchemaFormat
 from pyspark_pravega.arrow_types import arrow_schema
 

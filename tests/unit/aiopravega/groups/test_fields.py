@@ -12,8 +12,8 @@ from aiopravega import UNBOUNDED, SegmentId, StreamCut, StreamName
 from aiopravega.control import GroupRetention, ReaderGroupConfig
 from aiopravega.errors import ConfigurationError, ReaderGroupStateError
 from aiopravega.groups import JavaCheckpoint, cut_from_bytes, cut_to_bytes, output
-from aiopravega.groups.config_bytes import read_config, write_config
 from aiopravega.groups.fields import JavaFields
+from aiopravega.groups.whole_states import read_config, write_config
 
 VECTOR = json.loads((Path(__file__).parents[3] / "vectors" / "reader-group.json").read_text(encoding="utf-8"))
 STREAM = StreamName("s1795402438", "st")

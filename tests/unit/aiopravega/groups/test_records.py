@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamName
 from aiopravega.errors import ReaderGroupStateError
 from aiopravega.groups import output
-from aiopravega.groups.changes import begin_checkpoint, begin_update, forget_checkpoints_before
-from aiopravega.groups.records import apply_event, changes_event, whole_event
+from aiopravega.groups.changes import (
+    apply_event,
+    begin_checkpoint,
+    begin_update,
+    changes_event,
+    forget_checkpoints_before,
+    whole_event,
+)
 from aiopravega.groups.state import GroupState
 from aiopravega.groups.whole_states import write_new
 

@@ -17,8 +17,7 @@ from aiopravega.schema.registry.codecs import NONE, header
 from aiopravega.schema.registry.model import CodecType, Encoding, SchemaFormat, SchemaInfo, VersionInfo
 from pravega_jobs.debezium.changes.connect import schema_in
 from pravega_jobs.debezium.changes.meanings import columns_of
-from pravega_jobs.debezium.changes.registered.blocks import table_columns
-from pravega_jobs.debezium.changes.registered.envelopes import RegisteredEnvelopes
+from pravega_jobs.debezium.changes.registered.envelopes import RegisteredEnvelopes, table_columns
 from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
 
 # A column with dates before Python's first year.

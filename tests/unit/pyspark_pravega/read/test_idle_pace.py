@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyspark_pravega.read.idle_pace import IdlePace
+from pyspark_pravega.read.stream import IdlePace
 
 SPARK_WAITS = 0.01
 

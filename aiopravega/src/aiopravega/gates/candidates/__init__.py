@@ -1,15 +1,26 @@
-"""Candidates: the sources of the schema that a gate checks."""
+"""Candidates: the sources of the schema that a gate checks.
 
+Of Python classes there are pydantic models and dataclasses (JSON Schema), and generated Protobuf messages. The JSON
+Schema describes what the class reads, so that a field with a default is not required.
+"""
+
+import dataclasses
+import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import Message
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
 from aiopravega.errors import ConfigurationError, SchemaNotFoundError
-from aiopravega.gates.candidates.classes import from_class, object_named
 from aiopravega.gates.candidates.columns import from_columns, is_columns
 from aiopravega.gates.candidates.files import SUFFIXES, from_file, protobuf_schema, text_schema
 from aiopravega.names import StreamName
 from aiopravega.schema import SchemaFormat, SchemaInfo, SchemaRegistry
 from aiopravega.schema.open import Group, GroupAddress, need_group
+from aiopravega.schema.protobuf.event_format import ProtobufFormat
 
 __all__ = ["from_class", "from_columns", "from_file", "from_stream", "protobuf_schema", "resolve", "text_schema"]
 
@@ -85,3 +96,35 @@ async def _type_in(registry: SchemaRegistry, group: Group | None) -> str | None:
     """The type of a group's schemas, if there is one."""
     latest = [] if group is None else await registry.latest(group.name, group.namespace)
     return latest[0].version_info.type if len(latest) == 1 else None
+
+
+def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
+    """The schema of a class: a pydantic model, a dataclass, or a message that protoc generated.
+
+    Raises:
+        ConfigurationError: the class is none of these, or has a field that JSON Schema cannot express.
+    """
+    if issubclass(source, Message):
+        return ProtobufFormat(source).info
+    if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source)):
+        raise ConfigurationError(
+            f"{source.__qualname__} has no schema: it is not a pydantic model, dataclass or Protobuf message"
+        )
+    try:
+        document = TypeAdapter(source).json_schema()
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise ConfigurationError(f"{source.__qualname__} has no JSON Schema: {error}") from None
+    return SchemaInfo.of(SchemaFormat.JSON, type_name or "", json.dumps(document))
+
+
+def object_named(dotted: str) -> Any:
+    """Import an object by its dotted name, such as `package.module.Order`.
+
+    Raises:
+        ConfigurationError: the object cannot be imported.
+    """
+    module, _, name = dotted.replace(":", ".").rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"{dotted!r} is neither a file with a schema nor a class: {error}") from None

@@ -70,7 +70,7 @@ def from_columns(source: Any, type_name: str, kind: SchemaFormat = SchemaFormat.
     if kind not in (SchemaFormat.AVRO, SchemaFormat.JSON):
         raise ConfigurationError(f"columns cannot become a {kind} schema: they have no field numbers. Give a file")
     if _is_arrow(source):
-        from aiopravega.schema.avro.columns.derived import schema_of
+        from aiopravega.schema.avro.columns.types import schema_of
 
         document = json.loads(schema_of(source, type_name))
     else:

@@ -26,7 +26,7 @@ from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
-from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, earlier_of, not_done
+from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, earlier_of, not_done
 from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
 
@@ -81,12 +81,14 @@ class CommitProtocol:
 
         Raises:
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
+            WriteClosedError: the range that it was for was taken over.
             PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
             StreamNotFoundError: the stream does not exist.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
         job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        check_open(job)
         if found is None or found.record.incarnation != current:
             check_first(job)
             if found is not None:
@@ -98,6 +100,8 @@ class CommitProtocol:
             return job.when_done(found.record.generations[generation - 1])
         if found.record.state is CommitState.DONE:
             return job.when_done(found.record) if generation == newest else await self._following(job, found)
+        if found.record.state is CommitState.REOPENED:
+            return job
         logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
         outcome = await self._finish_other(found)
         if generation > newest:

@@ -59,10 +59,16 @@ def _as_of_now(_: int) -> Literal[4]:
 
 
 class CommitState(StrEnum):
-    """The progress of a write. Before the first state it does not have a record."""
+    """The progress of a write. Before the first state it does not have a record.
+
+    CLOSED: no attempt may decide it, because the range that it was for was taken over. REOPENED: attempts that begin
+    from now on may.
+    """
 
     PREPARED = "prepared"
     DONE = "done"
+    CLOSED = "closed"
+    REOPENED = "reopened"
 
 
 class PartitionCommit(BaseModel):

@@ -45,6 +45,7 @@ class Standing(StrEnum):
     PARTIAL = "partial"  # some of it is visible, and the rest is lost
     FORGOTTEN = "forgotten"  # decided, but it is not known any more what is visible
     GONE = "gone"  # its stream was deleted
+    CLOSED = "closed"  # its range was taken over; nothing of it was decided
 
 
 ADVICE = {
@@ -54,8 +55,9 @@ ADVICE = {
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
     Standing.FORGOTTEN: "read the stream, and decide with `resolve`",
     Standing.GONE: "nothing to do",
+    Standing.CLOSED: "nothing to do: another run has its range",
 }
-_NOTHING_MORE: Final = frozenset({Standing.DONE, Standing.GONE})
+_NOTHING_MORE: Final = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
 _BY_VERDICT = {
     Verdict.WHOLE: Standing.UNFINISHED,
     Verdict.LOST: Standing.LOST,
@@ -94,6 +96,8 @@ class Inspection:
 async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     """Find the state of a write; nothing is changed."""
     record = stored.record
+    if record.state in (CommitState.CLOSED, CommitState.REOPENED):
+        return Inspection(stored, Standing.CLOSED, {})
     try:
         if (await controller.first_segment(record.sink)).number != record.incarnation:
             return Inspection(stored, Standing.GONE, {})

@@ -91,13 +91,9 @@ class CommitTable:
             WriteSupersededError: another attempt was first.
             LedgerError: the record is too large.
         """
-        key, value = record_key(record.sink, record.write_id), record.to_json()
         await self.pending.note(record)
         try:
-            if replaces is None:
-                version = await self._table.put_if_absent(key, value)
-            else:
-                version = await self._table.replace(key, value, replaces.version)
+            return await self.put(record, replaces)
         except TableConflictError:
             # Our own put may have succeeded with its answer lost, and a restart may have finished the record since.
             found = await self.lookup(record.sink, record.write_id)
@@ -109,7 +105,18 @@ class CommitTable:
                 f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
                 "nothing. If the write is to be done twice, give it another write id."
             ) from None
-        return StoredCommit(record, version)
+
+    async def put(self, record: CommitRecord, replaces: StoredCommit | None) -> StoredCommit:
+        """Put a record where there is none, or only `replaces`.
+
+        Raises:
+            TableConflictError: there is another one.
+            LedgerError: the record is too large.
+        """
+        key, value = record_key(record.sink, record.write_id), record.to_json()
+        if replaces is None:
+            return StoredCommit(record, await self._table.put_if_absent(key, value))
+        return StoredCommit(record, await self._table.replace(key, value, replaces.version))
 
     async def records(self) -> AsyncIterator[StoredCommit]:
         """All records, in no order."""
@@ -123,8 +130,7 @@ class CommitTable:
         Raises:
             TableConflictError: it has changed.
         """
-        key = record_key(record.sink, record.write_id)
-        return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
+        return await self.put(record, stored)
 
     async def forget_newest(self, stored: StoredCommit) -> None:
         """Forget the newest generation of a write, which must not have changed; it can then be written again.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 from uuid import UUID
 
-from aiopravega.errors import GenerationError
-from aiopravega.ledger.commits.record import CommitRecord, StoredCommit, described
+from aiopravega.errors import GenerationError, WriteClosedError
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit, described
 from aiopravega.ledger.commits.verdict import listed
 from aiopravega.names import StreamName
 
@@ -69,15 +69,32 @@ def check_first(job: WriteJob) -> None:
 
 
 def check_next(job: WriteJob, newest: CommitRecord) -> None:
-    """Check that a generation is not later than the one after the newest.
+    """Check that a generation is not later than the one after the newest, which must not have been reopened.
 
     Raises:
         GenerationError: it is.
     """
+    if newest.state is CommitState.REOPENED and job.generation > newest.generation:
+        raise not_done(job, newest, frozenset())
     if job.generation > newest.generation + 1:
         raise GenerationError(
             f"{job}: the newest generation is {newest.generation} ({newest.state.value}), so the next one is "
             f"rebuild={newest.generation + 1}. Nothing was written."
+        )
+
+
+def check_open(job: WriteJob) -> None:
+    """Check that a write was not closed.
+
+    Raises:
+        WriteClosedError: it was, with this generation or an earlier one.
+    """
+    found = None if job.replaces is None else job.replaces.record
+    if found is not None and found.state is CommitState.CLOSED and job.generation >= found.generation:
+        raise WriteClosedError(
+            f"{job} is closed since {found.prepared_at.isoformat(timespec='seconds')}, by {found.by}: another run has "
+            "taken over the range that it was for. Nothing was written. Run the whole task again: it finds the range "
+            "that it has now, and opens the write"
         )
 
 

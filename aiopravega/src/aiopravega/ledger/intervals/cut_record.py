@@ -197,12 +197,13 @@ class CutRecord(BaseModel):
         return self._with(state=state, **change, **fields)
 
     def expecting(self, names: Sequence[str], claimant: Claimant | None) -> Self:
-        """This record with the parts that its claimant has to do; the parts of an earlier try stay."""
+        """This record with the parts that its claimant has to do; the parts of an earlier try stay.
+
+        It is another record in any case: a take-over that has judged the earlier try begins anew.
+        """
         known = {part.name: part for part in self.parts} if claimant == self.claimant else {}
         parts = tuple(known.get(name) or Part(name=name) for name in names)
         parts += tuple(part for name, part in known.items() if name not in names)
-        if (parts, claimant) == (self.parts, self.claimant):
-            return self
         return self._with(parts=parts, claimant=claimant)
 
     def with_part(self, part: Part) -> Self:

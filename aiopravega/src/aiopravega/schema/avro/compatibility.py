@@ -6,7 +6,7 @@ from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro import parsing, plan
 from aiopravega.schema.avro.limits import Limit, limits_of, written_limits
 from aiopravega.schema.avro.resolution import resolve
-from aiopravega.schema.policy.findings import ABSENT, ComparisonTerms, Finding
+from aiopravega.schema.policy import ABSENT, ComparisonTerms, Finding
 from aiopravega.schema.registry.model import SchemaInfo
 
 _RAW: Final = "read the events raw or one by one"

@@ -9,11 +9,11 @@ from aiopravega.schema.avro.hostile import check_of
 from aiopravega.schema.avro.model import Named, kind_of
 from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.avro.single_events import value_reader
-from aiopravega.schema.events import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.events import OneByOne, Read, Write
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 
-class AvroFormat:
+class AvroFormat(OneByOne):
     """Values of an Avro schema: a record is a dictionary, logical types are Python's.
 
     In a deserializer, it is the reader's schema; Avro's rules resolve the writer's schema to it.
@@ -83,12 +83,6 @@ class AvroFormat:
             return value
 
         return read
-
-    def list_writer(self, head: bytes = b"") -> WriteAll:
-        return all_by(self.writer(head))
-
-    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        return all_by(self.reader(written, skip))
 
     def _for_writing(self) -> Any:
         try:

@@ -15,7 +15,7 @@ from typing import Final
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.matching import family, full_name, may_read, mismatch, same_name
-from aiopravega.schema.policy.findings import ABSENT, Finding
+from aiopravega.schema.policy import ABSENT, Finding
 
 # Logical types that not every value of their type can have: not every text is a UUID, nor every number a time of day.
 _DEMANDING: Final = frozenset({"uuid", avro.DECIMAL, "big-decimal", "time-millis", "time-micros"})

@@ -4,11 +4,11 @@ References within the schema are followed, others are not: nothing is fetched.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import jsonschema
 from referencing import Registry, Specification
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, specification_with
@@ -31,6 +31,10 @@ _DRAFT_2020: Final = "https://json-schema.org/draft/2020-12/schema"
 _REF_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
 _SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+# Keywords whose schemas apply to the same value: lists of schemas, one schema, schemas by names.
+_LISTED: Final = ("allOf", "anyOf", "oneOf")
+_ONE: Final = ("not", "if", "then", "else")
+_NAMED: Final = ("dependentSchemas", "dependencies")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,3 +181,52 @@ def _same_part(one: SchemaNode, other: SchemaNode, ours: Any, theirs: Any, seen:
         return _same(one.at(ours), other.at(theirs), seen)
     # As text: to Python, true equals 1.
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+
+
+def endless(root: SchemaNode) -> str | None:
+    """A reference that leads back to itself without a step into the value; None if the schema has none.
+
+    Such a schema has no end: its meaning is undefined, and validators run until their stack is full. A list whose items
+    are lists of the same schema is allowed: with every step the value gets smaller.
+    """
+    done: set[int] = set()
+    for reference, start in _references(root):
+        # Each entry: the schemas that are still to be followed after a schema, and the schema.
+        path: list[tuple[Iterator[SchemaNode], int]] = [(_same_value(start), id(start.schema))]
+        within = {id(start.schema)}
+        while path:
+            node = next(path[-1][0], None)
+            if node is None:
+                _, left = path.pop()
+                within.discard(left)
+                done.add(left)
+            elif id(node.schema) in within:
+                return reference
+            elif id(node.schema) not in done:
+                within.add(id(node.schema))
+                path.append((_same_value(node), id(node.schema)))
+    return None
+
+
+def _same_value(node: SchemaNode) -> Iterator[SchemaNode]:
+    """The schemas that a schema applies to the same value."""
+    keywords = node.keywords
+    if isinstance(keywords.get("$ref"), str):
+        target = node.target(keywords["$ref"])
+        if target is not None and isinstance(target.schema, dict):
+            yield target
+    parts = [part for keyword in _LISTED for part in keywords.get(keyword, ())]
+    parts += [keywords[keyword] for keyword in _ONE if keyword in keywords]
+    parts += [part for keyword in _NAMED for part in keywords.get(keyword, {}).values()]
+    yield from (node.at(part) for part in parts if isinstance(part, dict))
+
+
+def _references(root: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
+    """All schemas of the document that refer to others."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.schema, dict) and isinstance(node.schema.get("$ref"), str):
+            yield node.schema["$ref"], node
+        parts = node.schema.values() if isinstance(node.schema, dict) else node.schema
+        waiting += [node.at(part) for part in parts if isinstance(part, dict | list)]

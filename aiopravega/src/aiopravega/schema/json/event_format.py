@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ValidationError
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.schema.events import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.events import OneByOne, Read, Write
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 _DECODER: Final = json.JSONDecoder()
@@ -16,7 +16,7 @@ _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LONGEST_COMPLAINT: Final = 300
 
 
-class JsonFormat:
+class JsonFormat(OneByOne):
     """Values of a JSON Schema: the values of the module `json`, or models of pydantic.
 
     Args:
@@ -109,12 +109,6 @@ class JsonFormat:
         if model is not None:
             return read_model
         return read if problem is None else read_valid
-
-    def list_writer(self, head: bytes = b"") -> WriteAll:
-        return all_by(self.writer(head))
-
-    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        return all_by(self.reader(written, skip))
 
 
 def _validator(document: Any) -> Callable[[Any], str]:

@@ -9,9 +9,15 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.policy.findings import CANNOT_DECIDE, ComparisonTerms, Finding
-from aiopravega.schema.policy.policies import DENY_ALL, sides
-from aiopravega.schema.policy.report import CompatibilityReport, Violation
+from aiopravega.schema.policy import (
+    CANNOT_DECIDE,
+    DENY_ALL,
+    ComparisonTerms,
+    CompatibilityReport,
+    Finding,
+    Violation,
+    sides,
+)
 from aiopravega.schema.registry.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
 
 _ENGINES: Final[Mapping[SchemaFormat, str]] = {

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError, ServerError
-from aiopravega.schema.policy import parse_policy, sides
-from aiopravega.schema.policy.policies import DENY_ALL
+from aiopravega.schema.policy import DENY_ALL, parse_policy, sides
 from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, FormatName, GroupProperties, SchemaFormat
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ Each call returns the registry's answer as a value and raises errors that name t
 """
 
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
@@ -40,9 +39,7 @@ class RegistryClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -1,13 +1,15 @@
 """Rules of Debezium Server's settings: which of them lose or spoil data, or stop Debezium, in front of Pravega.
 
 The effect of each setting was seen with Debezium Server 3.0 (docs/how-to/set-up-debezium.md). A setting that is not
-given has Debezium's default. This module reads no file and sends no requests.
+given has Debezium's default. Jobs name a file on their machine, which `settings_of_file` reads. Nothing here sends
+requests.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
@@ -15,6 +17,7 @@ from aiopravega.errors import ConfigurationError
 _SOURCE: Final = "debezium.source."
 _SINK: Final = "debezium.sink.pravega."
 _UNSIGNED: Final = ("mysql", "mariadb")
+_LONGEST: Final = 1_000_000  # bytes of a file of settings
 
 
 class Harm(StrEnum):
@@ -165,3 +168,36 @@ def _values(settings: Mapping[str, str]) -> list[SettingFinding]:
 
 def _list(text: str, *, keep_case: bool = False) -> list[str]:
     return [each if keep_case else each.lower() for each in map(str.strip, text.split(",")) if each]
+
+
+def settings_of_file(path: str | Path) -> dict[str, str]:
+    """The settings in a file `application.properties`.
+
+    Raises:
+        ConfigurationError: the file cannot be read, is too long, or has a line that is not a setting.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > _LONGEST:
+            raise ConfigurationError(
+                f"{file} has more than {_LONGEST:,} bytes, too many for settings: name another file"
+            )
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"the settings of Debezium cannot be read from {file} ({type(error).__name__}): name a file of UTF-8 that "
+            "is there where this runs"
+        ) from None
+    return read_properties(text)
+
+
+def harms_named(names: Sequence[str]) -> frozenset[Harm]:
+    """The harms of a list of `loses`, `spoils`, `stops`, `breaks`, `hides` and `doubles`.
+
+    Raises:
+        ConfigurationError: it is not a list of these names.
+    """
+    known = {harm.name.lower(): harm for harm in Harm}
+    if isinstance(names, str) or any(name not in known for name in names):
+        raise ConfigurationError(f"fail_on is {names!r}, but must be a list of {', '.join(known)}")
+    return frozenset(known[name] for name in names)

@@ -1,25 +1,23 @@
 """The command `pravega cuts whole`: ends of tables' ranges that cut no transaction of the database."""
 
 import argparse
-import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, table
+from aiopravega.commands.common import Commands, add_command, add_controller, add_json, show, table
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from pravega_jobs.debezium.transactions.cuts import whole_transactions
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
-
-def add_whole(commands: "Commands") -> None:
+def add_whole(commands: Commands) -> None:
     """Add the command."""
-    whole = commands.add_parser(
-        "whole", help="print the last cuts of tables' streams that go through no transaction, by Debezium's events"
+    whole = add_command(
+        commands,
+        "whole",
+        _whole,
+        "print the last cuts of tables' streams that go through no transaction, by Debezium's events",
     )
     whole.add_argument("transactions", metavar="STREAM", help="Debezium's stream of transactions, scope/stream")
     whole.add_argument(
@@ -35,9 +33,8 @@ def add_whole(commands: "Commands") -> None:
     whole.add_argument(
         "--end", action="append", default=[], metavar="CUT", help="where the range of a stream is to end (its tail)"
     )
-    whole.add_argument("--json", action="store_true", help="print JSON")
+    add_json(whole)
     add_controller(whole)
-    whole.set_defaults(action=_whole)
 
 
 async def _whole(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -51,14 +48,12 @@ async def _whole(client: PravegaClient, options: argparse.Namespace) -> int:
     whole_ends = await whole_transactions(
         client, {name: ranges[stream] for name, stream in streams.items()}, transactions
     )
-    if options.json:
-        texts = {str(stream): end.to_text() for stream, end in whole_ends.ends.items()}
-        print(json.dumps({"ends": texts, "waits_for": whole_ends.waits_for}, indent=2))
-        return 0
-    print(table(("stream", "end"), [(stream, end.to_text()) for stream, end in whole_ends.ends.items()]))
+    texts = {str(stream): end.to_text() for stream, end in whole_ends.ends.items()}
+    lines = [table(("stream", "end"), list(texts.items()))]
     for transaction, missing in whole_ends.waits_for.items():
-        print(f"transaction {transaction}: {'no end yet' if missing is None else f'{missing:,} changes are missing'}")
-    return 0
+        said = "no end yet" if missing is None else f"{missing:,} changes are missing"
+        lines.append(f"transaction {transaction}: {said}")
+    return show(options, {"ends": texts, "waits_for": whole_ends.waits_for}, "\n".join(lines))
 
 
 def _parts(text: str) -> tuple[str, str]:

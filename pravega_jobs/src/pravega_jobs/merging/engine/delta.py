@@ -73,11 +73,9 @@ class DeltaMerges:
         Raises:
             LandingError: the changes must not be merged.
         """
-        table = self.stored.table()
-        self.stored.held(table, merge.landing)  # fails, if its note is gone
-        text = None if table is None else table.metadata().configuration.get(MERGED)
-        settings = None if text is None else TableRules.from_text(text)
-        return decide(self.stored.holdings(table), merge, settings, in_order=in_order)
+        found = self.stored.standing()
+        text = None if found.table is None else found.table.metadata().configuration.get(MERGED)
+        return decide(found, merge, None if text is None else TableRules.from_text(text), in_order=in_order)
 
     @contextmanager
     def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Path]:
@@ -102,7 +100,7 @@ class DeltaMerges:
                     return self._commit(staged, merge)
                 except (DeltaError, pa.ArrowException) as error:
                     # It may have failed behind the commit, or because another program has rewritten files.
-                    if isinstance(error, CommitFailedError) or self.stored.held(self.stored.table(), merge.landing):
+                    if isinstance(error, CommitFailedError) or self.folder.held(merge.landing):
                         continue
                     raise LandingError(f"{merge}: {self.folder.path} was not changed: {error}") from error
         raise LandingError(f"{merge}: others changed {self.folder.path} {_TRIES} times in between. Run it again")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.iceberg import Iceberg, catalog_answers, into_table, note_name, remove_folder, try_once
+from pravega_jobs.landing.iceberg import Iceberg, catalog_answers, into_table, remove_folder, try_once
+from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -68,7 +69,7 @@ class IcebergMerges:
         table = self.named.table()
         text = None if table is None else table.properties.get(MERGED)
         settings = None if text is None else TableRules.from_text(text)
-        return decide(self.named.holdings(), merge, settings, in_order=in_order)
+        return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
 
     @contextmanager
     def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Path]:
@@ -185,13 +186,13 @@ def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding
         if table.metadata.name_mapping() is None:
             # Files that are added have names of columns, and no numbers.
             transaction.set_properties({_NAMES: table.schema().name_mapping.model_dump_json()})
-        if paths or merging.removed:
-            with transaction.update_snapshot(snapshot_properties={"pravega.merge": note}).overwrite() as snapshot:
-                for each in merging.removed:
-                    assert isinstance(each, IcebergFile)
-                    snapshot.delete_data_file(each.task.file)
-                for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths)):
-                    snapshot.append_data_file(file)
+        # Also if no file changes: the place of the merge in the table's history is that of its snapshot.
+        with transaction.update_snapshot(snapshot_properties={MERGED_IN_SNAPSHOT: note}).overwrite() as snapshot:
+            for each in merging.removed:
+                assert isinstance(each, IcebergFile)
+                snapshot.delete_data_file(each.task.file)
+            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths)):
+                snapshot.append_data_file(file)
         transaction.set_properties(
             {note_name(holding.consumer, holding.interval): note, MERGED: merging.merge.rules.of_table.to_text()}
         )

@@ -14,7 +14,7 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from airflow_pravega.lineage.data import Columns, FileData, Lineage, StreamData
+from airflow_pravega.lineage import Columns, FileData, Lineage, StreamData
 
 # Schemes of addresses that have a container before the `@`, and not a user.
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from aiopravega import StreamName
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage.data import Lineage, namespace_of
+from airflow_pravega.lineage import Lineage, namespace_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset

@@ -11,8 +11,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import failing_for_good
 from pravega_jobs.debezium.server.connected import check_database
-from pravega_jobs.debezium.server.file import harms_named, settings_of_file
 from pravega_jobs.debezium.server.report import check_debezium
+from pravega_jobs.debezium.server.settings import harms_named, settings_of_file
 
 
 class PravegaDebeziumCheckOperator(BaseOperator):

@@ -8,8 +8,8 @@ from airflow.sdk import BaseOperator, Context
 from aiopravega import RetentionPolicy, ScalingPolicy
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.failures import failing_for_good
-from pravega_jobs.debezium.server.file import settings_of_file
 from pravega_jobs.debezium.server.making import make_streams
+from pravega_jobs.debezium.server.settings import settings_of_file
 
 
 class PravegaDebeziumStreamsOperator(BaseOperator):

@@ -14,7 +14,8 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import ledger_name
 from aiopravega.read import Event
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
+from airflow_pravega.lineage import Lineage, range_read, written_once
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, choice_of, whole_number

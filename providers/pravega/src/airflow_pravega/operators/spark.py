@@ -12,7 +12,8 @@ from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
+from airflow_pravega.lineage import FileData, Lineage, columns_of, written_once
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToStream, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator

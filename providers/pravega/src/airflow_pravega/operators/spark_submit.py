@@ -21,7 +21,8 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
+from airflow_pravega.lineage import Lineage, range_read, written_once
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range import times_options
 from airflow_pravega.spark.writing import OnceWrite

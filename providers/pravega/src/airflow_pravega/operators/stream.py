@@ -25,7 +25,8 @@ from aiopravega.errors import (
 from aiopravega.names import check_name
 from aiopravega.read.calls import find_cut
 from aiopravega.read.history import Order
-from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
+from airflow_pravega.lineage import StreamChange, changed_stream
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
 from airflow_pravega.operators.stream_settings import StreamSettings, reconfigure

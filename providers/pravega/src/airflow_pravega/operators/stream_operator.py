@@ -10,7 +10,8 @@ from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import StreamNotFoundError
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
+from airflow_pravega.lineage import StreamChange, changed_stream
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToStream
 from airflow_pravega.tasks.arguments import check_choice, check_stream, choice_of
 from airflow_pravega.tasks.failures import failing_for_good

@@ -24,10 +24,16 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import check_name
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.page import airflow_path
-from airflow_pravega.page.consumers import consumer_of, consumers_of
-from airflow_pravega.page.picture import picture_of
+from airflow_pravega.page.consumers import (
+    consumer_of,
+    consumers_of,
+    counted,
+    picture_of,
+    retention_in_words,
+    scaling_in_words,
+    stream_of,
+)
 from airflow_pravega.page.runs import paths_of_runs
-from airflow_pravega.page.streams import counted, retention_in_words, scaling_in_words, stream_of
 
 T = TypeVar("T")
 # The newest intervals of a consumer; `pravega cuts list` shows all.

@@ -15,9 +15,8 @@ from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import consumer_name
-from pravega_jobs.spark.pages import pages_of
 from pravega_jobs.spark.progress import SparkProgress
-from pravega_jobs.spark.session import LOCAL, interruptible, session_for_block
+from pravega_jobs.spark.session import LOCAL, interruptible, pages_of, session_for_block
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,7 +11,8 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
+from airflow_pravega.lineage import Lineage, columns_of, range_read
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.tasks.failures import failing_for_good, failures_recorded

@@ -25,8 +25,10 @@ from aiopravega.control.convert import uuid_of
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.status import CallSite, rpc_error
 from aiopravega.errors import PravegaError, PravegaTimeoutError
+from aiopravega.intervals.chain import next_range
 from aiopravega.ledger.commits import (
     cleanup,
+    closing,
     leases,
     pending,
     protocol,
@@ -36,13 +38,16 @@ from aiopravega.ledger.commits import (
     transactions,
     write_job,
 )
+from aiopravega.ledger.commits.record import NOTE_PREFIX, PENDING_PREFIX
 from aiopravega.ledger.intervals import cut_ledger, cut_record
-from aiopravega.ledger.stored_json import myself
+from aiopravega.ledger.stored_json import myself, object_in
 from aiopravega.store import SegmentStore
 
 _CONFIG: Final = PravegaConfig(controller_uri="tcp://nowhere:1", scope="examples")
+# They change the notes that others may look for.
+NOTES: Final = frozenset({"UpdateTableEntries of notes", "RemoveTableKeys of notes"})
 # They change what others can see.
-_CHANGES: Final = frozenset({"commitTransaction", "abortTransaction", "UpdateTableEntries", "RemoveTableKeys"})
+_CHANGES: Final = NOTES | {"commitTransaction", "abortTransaction", "UpdateTableEntries", "RemoveTableKeys"}
 # Their answers never change, or are nobody else's business: only who opens a transaction knows it until it decides.
 INSTANT: Final = frozenset(
     {
@@ -68,10 +73,24 @@ class Question:
     ask: Callable[[Server, bool], Any]
     future: "asyncio.Future[Any]"
     txn: UUID | None = None  # what it is about, if that is a transaction
+    values: tuple[bytes, ...] = ()  # what it puts into a table
 
     @property
     def changes(self) -> bool:
         return self.about in _CHANGES
+
+    @property
+    def words(self) -> str:
+        """The change, for people."""
+        records = [record for record in map(object_in, self.values) if record]
+        return ", ".join([self.about, *(_described(record) for record in records)])
+
+
+def _described(record: dict[str, Any]) -> str:
+    """A record of a ledger, by its name, its state, and the parts of a claim."""
+    parts = ", ".join(part["name"] + (" done" if part.get("done") else "") for part in record.get("parts", ()))
+    name = record.get("interval") or record.get("write_id")
+    return f"{name!r} is {record.get('state', 'open')}" + (f" ({parts})" if parts else "")
 
 
 class Process:
@@ -146,13 +165,19 @@ class Process:
     def first_question(self) -> Question:
         return next(iter(self.questions.values()))
 
-    async def ask(self, about: str, ask: Callable[[Server, bool], Any], txn: UUID | None = None) -> Any:
+    async def ask(
+        self,
+        about: str,
+        ask: Callable[[Server, bool], Any],
+        txn: UUID | None = None,
+        values: tuple[bytes, ...] = (),
+    ) -> Any:
         if about in self._instant:
             return ask(self.server, False)
         task = asyncio.current_task(self._loop)
         above = task.get_name() if task else ""
         self._asked[above] += 1
-        question = Question(f"{above} {self._asked[above]}", about, ask, self._loop.create_future(), txn)
+        question = Question(f"{above} {self._asked[above]}", about, ask, self._loop.create_future(), txn, values)
         self.questions[question.name] = question
         return await question.future
 
@@ -208,7 +233,14 @@ class _Pool:
         return 1
 
     async def request(self, command: wire.Request, timeout: float) -> wire.Reply:
-        reply: wire.Reply = await self._process.ask(type(command).__name__, lambda server, _: server.command(command))
+        about, values, keys = type(command).__name__, (), []
+        if isinstance(command, wire.UpdateTableEntries):
+            values, keys = tuple(value for _, value in command.entries), [key for key, _ in command.entries]
+        elif isinstance(command, wire.RemoveTableKeys):
+            keys = command.keys
+        if keys and all(key.data.startswith((NOTE_PREFIX, PENDING_PREFIX)) for key in keys):
+            about += " of notes"
+        reply: wire.Reply = await self._process.ask(about, lambda server, _: server.command(command), values=values)
         return reply
 
 
@@ -246,9 +278,11 @@ class _NoLimits:
 
 _READ_TIME: Final[list[ModuleType]] = [
     cleanup,
+    closing,
     cut_ledger,
     cut_record,
     leases,
+    next_range,
     pending,
     protocol,
     record,

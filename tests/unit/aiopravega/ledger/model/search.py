@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from google.protobuf.message import Message
 from tests.unit.aiopravega.ledger.model.machine import Process, Question
 from tests.unit.aiopravega.ledger.model.server import UNDER_WAY, Server
 
@@ -42,11 +43,12 @@ class Counts:
 
 
 class Event(NamedTuple):
-    """Something that happens by itself, and the transactions that end with it."""
+    """Something that happens by itself, with the transactions that end with it, and the process that dies."""
 
     name: str
     happen: Callable[[Server], object]
     ends: Collection[UUID] = ()
+    kills: str | None = None
 
 
 class Scenario:
@@ -56,6 +58,9 @@ class Scenario:
     faults: int
     in_turn: bool = False
     changes_ended: bool = False
+    loses_messages: bool = True
+    # What a process reads without a change between, it reads at once.
+    reads_at_once: bool = False
 
     @property
     def alike(self) -> bool:
@@ -78,6 +83,10 @@ class Scenario:
     def check(self, server: Server, processes: list[Process]) -> None:
         """Check what must be true in each state."""
 
+    def left_behind(self, server: Server) -> int:
+        """A number for what the servers hold when all have died."""
+        return server.key()
+
     def recover(self, server: Server, late: list[Question]) -> None:
         """Check that a process that starts after all have died completes the work; `late` messages may still arrive."""
 
@@ -90,20 +99,25 @@ class Run:
         self.server = scenario.server()
         self.processes = {process.name: process for process in scenario.start(self.server)}
         self.late: dict[str, Question] = {}
+        self.dead: set[str] = set()
         scenario.begin(self.processes)
 
     @property
     def processes_left(self) -> bool:
-        return any(not process.ended for process in self.processes.values())
+        return any(not process.ended for process in self.alive)
+
+    @property
+    def alive(self) -> list[Process]:
+        return [process for name, process in self.processes.items() if name not in self.dead]
 
     def key(self) -> tuple[int, ...]:
-        heard = (hash((name, process.heard)) for name, process in self.processes.items())
+        heard = (hash((name, name in self.dead or process.heard)) for name, process in self.processes.items())
         return self.server.key(), hash(frozenset(self.late)), *heard
 
     def steps(self, may_fail: bool) -> Iterator[tuple[Step, int]]:
         """What can happen next, and how many faults it is."""
         events = list(self.scenario.events(self.server)) if may_fail else []
-        for process in self.processes.values():
+        for process in self.alive:
             for question in process.questions.values():
                 if question.txn is None:
                     continue
@@ -126,14 +140,14 @@ class Run:
 
     def _who(self) -> list[Process]:
         """Those that may be heard next. Of processes that differ in their names only, the first one begins."""
-        processes = list(self.processes.values())
+        processes = self.alive
         if not self.scenario.alike or any(process.heard for process in processes):
             return processes
         return processes[:1]
 
     def _outcomes(self, process: Process, question: Question, may_fail: bool) -> Iterator[tuple[Step, int]]:
         yield ("deliver", process.name, question.name), 0
-        if may_fail:
+        if may_fail and self.scenario.loses_messages:
             # A process that asks much at once waits for all, and fails with the first failure: no matter which one.
             if question.changes or question.txn is None or question is process.first_question:
                 yield ("give up", process.name, question.name), 1
@@ -147,7 +161,11 @@ class Run:
     def take(self, step: Step) -> None:
         match step:
             case ("event", name):
-                next(event for event in self.scenario.events(self.server) if event.name == name).happen(self.server)
+                event = next(event for event in self.scenario.events(self.server) if event.name == name)
+                event.happen(self.server)
+                if event.kills is not None:
+                    self.dead.add(event.kills)
+                    self._leave(self.processes[event.kills])
             case ("late", name):
                 self.late.pop(name).ask(self.server, False)
             case (kind, process_name, name):
@@ -156,24 +174,39 @@ class Run:
                 if kind in ("deliver", "slow"):
                     answer = question.ask(self.server, kind == "slow")
                     process.hear(question, answer, spelled(answer))
+                    while self.scenario.reads_at_once and not question.changes and process.questions:
+                        question = process.first_question
+                        if question.changes:
+                            return
+                        answer = question.ask(self.server, False)
+                        process.hear(question, answer, spelled(answer))
                     return
-                if question.changes:  # what is lost may still arrive, at any time
-                    self.late[f"{process_name}{name}"] = question
+                if question.changes:
+                    self._leave(process, name)
                 process.lose(question, again=kind == "lose")
+
+    def _leave(self, process: Process, *names: str) -> None:
+        """Of these questions, or all, nobody hears the answers: the changes may still arrive, at any time."""
+        for name in names or process.questions:
+            if process.questions[name].changes:
+                self.late[f"{process.name}{name}"] = process.questions[name]
 
     def described(self, step: Step) -> str:
         """A step in words; before it is taken."""
-        if step[0] in ("event", "late"):
-            return " ".join(step)
+        if step[0] == "event":
+            return step[1]
+        if step[0] == "late":
+            return f"late: {self.late[step[1]].words}"
         question = self.processes[step[1]].questions[step[2]]
-        return f"{step[0]} {question.about} of {step[1]}"
+        what = question.words if question.changes else "asks"
+        return f"{step[1]}: {what}" + ("" if step[0] == "deliver" else f": {step[0]}")
 
 
 def spelled(answer: Any) -> object:
     """What is unique about an answer."""
-    if isinstance(answer, Exception):
-        return repr(answer)
-    return answer if isinstance(answer, wire.Reply) else answer.SerializeToString()
+    if isinstance(answer, Message):
+        return answer.SerializeToString()
+    return answer if isinstance(answer, wire.Reply) else repr(answer)
 
 
 def search(scenario: Scenario) -> Counts:
@@ -215,9 +248,10 @@ def _go_on(
         while (key := run.key()) not in known:
             known.add(key)
             counts.states += 1
-            run.scenario.check(run.server, list(run.processes.values()))
-            if key[:2] not in recovered:
-                recovered.add((key[0], key[1]))
+            run.scenario.check(run.server, run.alive)
+            left = run.scenario.left_behind(run.server), key[1]
+            if left not in recovered:
+                recovered.add(left)
                 counts.recoveries += 1
                 run.scenario.recover(run.server.copy(), list(run.late.values()))
             steps = list(run.steps(faults < run.scenario.faults))
@@ -226,7 +260,7 @@ def _go_on(
                 if step is not free:
                     waiting[faults + costs].append((*path, step))
             if not run.processes_left:
-                for process in run.processes.values():
+                for process in run.alive:
                     end = f"{process.name}: {_word(process.result)}"
                     counts.ends[end] = counts.ends.get(end, 0) + 1
             if free is None:
@@ -247,9 +281,11 @@ def _word(result: object) -> str:
 
 def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) -> str:
     run = Run(scenario)
-    lines = []
+    lines: list[str] = []
     for step in getattr(error, "path", path):
-        lines.append(run.described(step))
+        described = run.described(step)
+        if lines[-1:] != [described]:  # of questions in a row, one is told
+            lines.append(described)
         run.take(step)
     return "\n".join(lines)
 

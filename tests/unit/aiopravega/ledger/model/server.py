@@ -40,10 +40,11 @@ class Held(NamedTuple):
 
 @dataclass
 class Server:
-    """A controller and a segment store with one stream. All values in it are immutable, so that a copy is cheap.
+    """A controller and a segment store. All values in it are immutable, so that a copy is cheap.
 
-    `first` is the number of the stream's first segment, `visible` has the rows that are committed for certain,
-    `length` is that of the stream in bytes, and `store_ahead` says how far the segment store's clock is wrong.
+    All streams of the scope have one segment. `stream` is the one that is read: `length` is its bytes. Of the others only
+    `visible` counts, the rows that are committed for certain, in whatever stream. `first` is the number of the streams'
+    first segments, and `store_ahead` says how far the segment store's clock is wrong.
     """
 
     scope: str = "examples"
@@ -212,7 +213,8 @@ class Server:
                 return wire.TableKeysRemoved(number, segment)
             case wire.GetStreamSegmentInfo(request_id=number, segment=segment):
                 changed = int((self.time + self.store_ahead) * MILLISECONDS)
-                return wire.StreamSegmentInfo(number, segment, True, False, False, changed, self.length)
+                length = self.length if segment.startswith(f"{self.scope}/{self.stream}/") else 0
+                return wire.StreamSegmentInfo(number, segment, True, False, False, changed, length)
         raise AssertionError(f"the stand-in has no command {command}")
 
     def _entry(self, segment: str, key: bytes) -> tuple[wire.TableKey, bytes]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiopravega.schema.json.inclusion.automata import automaton_of
-from aiopravega.schema.json.inclusion.patterns import includes
+from aiopravega.schema.json.inclusion.scalars import includes
 
 TEXTS = ["".join(letters) for length in range(5) for letters in product("ab1", repeat=length)] + ["\n", "a\nb", "a-b"]
 PARTS = st.recursive(

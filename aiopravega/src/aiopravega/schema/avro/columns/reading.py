@@ -1,5 +1,9 @@
-"""From a plan of reading to a tree of nodes, which reads whole blocks."""
+"""From a plan of reading to a tree of nodes, which reads whole blocks.
 
+Values that the reader's schema does not have are skipped: their nodes only find their ends.
+"""
+
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -7,16 +11,32 @@ import pyarrow as pa
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.columns import compound, nodes
+from aiopravega.schema.avro.columns.compound import UnionNode
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.items import ItemsNode
-from aiopravega.schema.avro.columns.skipping import skipping
+from aiopravega.schema.avro.columns.nodes import Node
 from aiopravega.schema.avro.columns.types import arrow_type, members, merged
+from aiopravega.schema.avro.columns.walks import after_number, after_span
 from aiopravega.schema.avro.defaults import datum
-from aiopravega.schema.avro.model import NULL, Primitive, RecordField, Union
+from aiopravega.schema.avro.model import (
+    NULL,
+    AvroType,
+    Enumeration,
+    Fixed,
+    Mapping,
+    Primitive,
+    Record,
+    RecordField,
+    Sequence,
+    Union,
+)
 from aiopravega.schema.avro.resolution import resolve
 
 # Factor and divisor that make microseconds.
 _UNITS: Final = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
+_WIDTHS: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_NOTHING: Final = pa.null()
+_LISTS: Final = pa.list_(pa.null())
 
 
 def node_of(step: plan.Step) -> nodes.Node:
@@ -97,3 +117,85 @@ def _default(field: RecordField) -> pa.Array:
     """The default of a field, as an array with one value."""
     written = values_of([datum(field.type, field.default)], pa.binary())
     return node_of(resolve(field.type, field.type).step).read(Events.of(written))
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNumber:
+    """Skips an int, a long, or the number of a symbol."""
+
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        events.longs()
+        return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        return after_number(view, at)
+
+
+@dataclass(frozen=True, slots=True)
+class SkipSpan:
+    """Skips bytes or a string."""
+
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        events.spans()
+        return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        return after_span(view, at)
+
+
+@dataclass(frozen=True, slots=True)
+class SkipWidth:
+    """Skips `width` bytes."""
+
+    width: int
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        events.skip(self.width)
+        return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        return at + self.width
+
+
+@dataclass(frozen=True, slots=True)
+class SkipParts:
+    """Skips several values, one after the other."""
+
+    parts: tuple[Node, ...]
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        for part in self.parts:
+            part.read(events)
+        return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        for part in self.parts:
+            at = part.walk(view, at)
+        return at
+
+
+def skipping(schema: AvroType) -> Node:
+    """The node that skips a value; the schema has no types that columns cannot hold."""
+    match schema:
+        case Primitive(kind) if kind in _WIDTHS:
+            return SkipWidth(_WIDTHS[kind])
+        case Primitive("bytes" | "string"):
+            return SkipSpan()
+        case Primitive() | Enumeration():
+            return SkipNumber()
+        case Fixed(_, size):
+            return SkipWidth(size)
+        case Sequence(items):
+            return SkipParts((ItemsNode(_LISTS, (skipping(items),)),))
+        case Mapping(values):
+            return SkipParts((ItemsNode(_LISTS, (SkipParts((SkipSpan(), skipping(values))),)),))
+        case Union(branches):
+            return UnionNode(pa.null(), tuple(map(skipping, branches)))
+        case Record(_, fields):
+            return SkipParts(tuple(skipping(field.type) for field in fields))

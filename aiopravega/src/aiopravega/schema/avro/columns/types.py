@@ -1,6 +1,11 @@
-"""Avro types as Arrow types, the same as in Spark's `from_avro`, so that one can replace the other."""
+"""Avro types as Arrow types, the same as in Spark's `from_avro`, so that one can replace the other; and the reverse.
 
-from typing import Final
+The Avro schema for columns, if the user gives none, is a record whose fields may all be null.
+"""
+
+import json
+import re
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -31,6 +36,19 @@ _LOGICAL: Final[dict[tuple[str, str], pa.DataType]] = {
     ("long", "local-timestamp-micros"): _LOCAL,
     ("long", "local-timestamp-nanos"): _LOCAL,
 }
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WRITTEN_AS: Final[tuple[tuple[pa.DataType, Any], ...]] = (
+    (pa.bool_(), "boolean"),
+    (pa.int8(), "int"),
+    (pa.int16(), "int"),
+    (pa.int32(), "int"),
+    (pa.int64(), "long"),
+    (pa.float32(), "float"),
+    (pa.float64(), "double"),
+    (pa.string(), "string"),
+    (pa.binary(), "bytes"),
+    (pa.date32(), {"type": "int", "logicalType": "date"}),
+)
 
 
 def columns_of(schema: avro.AvroType) -> pa.Schema:
@@ -93,3 +111,54 @@ def _union(union: avro.Union) -> pa.DataType:
         return arrow_type(one)
     # As in Spark: a column for each branch; one of them has a value.
     return pa.struct([(f"member{number}", arrow_type(union.branches[index])) for number, index in enumerate(branches)])
+
+
+def schema_of(columns: pa.Schema, name: str) -> str:
+    """The schema of a record `name` with these columns, as JSON.
+
+    A reader with a newer version, which has more columns, can read data of this version, and the other way round.
+
+    Raises:
+        ConfigurationError: a column has a name or a type that Avro does not have.
+    """
+    return json.dumps(_record(list(columns), _full_name(name)))
+
+
+def _full_name(name: str) -> str:
+    """A name for the record, made of a name that may be a stream's."""
+    parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split(".")]
+    return ".".join(part if _NAME.fullmatch(part) else f"_{part}" for part in parts)
+
+
+def _record(fields: list[pa.Field], name: str) -> dict[str, Any]:
+    for field in fields:
+        if not _NAME.fullmatch(field.name):
+            raise ConfigurationError(
+                f"column {field.name!r} cannot be a field of Avro, whose names have letters, digits and _: rename it"
+            )
+    return {
+        "type": "record",
+        "name": name,
+        "fields": [
+            {"name": field.name, "type": ["null", _type(field.type, f"{name}_{field.name}")], "default": None}
+            for field in fields
+        ],
+    }
+
+
+def _type(kind: pa.DataType, name: str) -> Any:
+    """The Avro type of a column; `name` is for a record, since each record needs a different name."""
+    for simple, avro_type in _WRITTEN_AS:
+        if kind == simple:
+            return avro_type
+    if pa.types.is_timestamp(kind):
+        return {"type": "long", "logicalType": "timestamp-micros" if kind.tz else "local-timestamp-micros"}
+    if pa.types.is_decimal(kind):
+        return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
+    if pa.types.is_struct(kind):
+        return _record(list(kind), name)
+    if pa.types.is_map(kind) and pa.types.is_string(kind.key_type):
+        return {"type": "map", "values": ["null", _type(kind.item_type, name)]}
+    if pa.types.is_list(kind):
+        return {"type": "array", "items": ["null", _type(kind.value_type, name)]}
+    raise ConfigurationError(f"a column of type {kind} has no type in Avro: cast it, for example to string")

@@ -5,9 +5,8 @@ skipped. The docs page `schema-compatibility` lists the libraries that were trie
 """
 
 from aiopravega.errors import InvalidSchemaError
-from aiopravega.schema.json.document import SchemaNode, read
+from aiopravega.schema.json.document import SchemaNode, endless, read
 from aiopravega.schema.json.inclusion.inclusion import compare
-from aiopravega.schema.json.inclusion.loops import endless
 from aiopravega.schema.registry.model import SchemaInfo
 
 __all__ = ["SchemaNode", "compare", "parse"]

@@ -8,7 +8,7 @@ from aiopravega.schema.json.document import SchemaNode
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.scalars import sizes
 from aiopravega.schema.json.inclusion.wording import narrowed, nothing_admitted
-from aiopravega.schema.policy.findings import Finding
+from aiopravega.schema.policy import Finding
 
 Covers = Callable[[SchemaNode, tuple[SchemaNode, ...], str], list[Finding]]
 

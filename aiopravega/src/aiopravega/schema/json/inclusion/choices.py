@@ -8,7 +8,7 @@ from aiopravega.schema.json.document import SchemaNode, same
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.objects import Objects
 from aiopravega.schema.json.inclusion.wording import case_says, narrowed, said
-from aiopravega.schema.policy.findings import Finding, undecided
+from aiopravega.schema.policy import Finding, undecided
 
 CoversCase = Callable[[SchemaNode, Case, str], list[Finding]]
 _DEEPEST = 3  # properties inside properties that are compared to prove two objects exclusive

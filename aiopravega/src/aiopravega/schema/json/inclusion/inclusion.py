@@ -19,7 +19,7 @@ from aiopravega.schema.json.inclusion.wording import (
     said,
     shown,
 )
-from aiopravega.schema.policy.findings import ComparisonTerms, Finding, undecided
+from aiopravega.schema.policy import ComparisonTerms, Finding, undecided
 
 _MOST_STEPS: Final = 50_000  # comparisons of one schema with one case; a proof of more is given up
 _BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties")

@@ -18,7 +18,7 @@ from aiopravega.schema.json.inclusion.wording import (
     said,
     shown,
 )
-from aiopravega.schema.policy.findings import ABSENT, Finding
+from aiopravega.schema.policy import ABSENT, Finding
 
 Covers = Callable[[SchemaNode, tuple[SchemaNode, ...], str], list[Finding]]
 _MOST_OPTIONS = 64

@@ -1,16 +1,19 @@
 """Keywords for types, numbers and texts: values of a writer's case that a reader's keywords do not admit."""
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
 
 from aiopravega.schema.json.document import SchemaNode
+from aiopravega.schema.json.inclusion.automata import Automaton, automaton_of
 from aiopravega.schema.json.inclusion.cases import Bound, Case, bounds_of, exact, type_set
-from aiopravega.schema.json.inclusion.patterns import includes
 from aiopravega.schema.json.inclusion.wording import narrowed
-from aiopravega.schema.policy.findings import Finding, undecided
+from aiopravega.schema.policy import Finding, undecided
 
 _NUMBERS: Final = frozenset({"integer", "fraction"})
+_MOST_PAIRS: Final = 5_000
 
 
 def types(reader: SchemaNode, case: Case, path: str) -> list[Finding]:
@@ -97,3 +100,45 @@ def sizes(
     if most is not None and given[1] > most:
         findings.append(narrowed(path, keywords[1], most, case))
     return findings
+
+
+@lru_cache(maxsize=1024)
+def includes(wider: str, narrower: str) -> bool | None:
+    """True if all texts that match one pattern match the other; None if that is not known.
+
+    All texts are followed at once in two automata: one state of the narrower beside all states of the wider that the
+    same text leads to. It is not known after many pairs: there can be as many as sets of states.
+    """
+    if wider == narrower:
+        return True
+    one, other = automaton_of(wider), automaton_of(narrower)
+    if one is None or other is None:
+        return None
+    letters = _letters((one, other))
+    waiting = [(state, one.reach([one.start])) for state in other.reach([other.start])]
+    seen = set(waiting)
+    while waiting:
+        state, states = waiting.pop()
+        if state == other.end and one.end not in states:
+            return False
+        for letter in letters:
+            reached = other.after(frozenset({state}), letter)
+            if not reached:
+                continue
+            beside = one.after(states, letter)
+            new = {(each, beside) for each in reached} - seen
+            seen |= new
+            waiting += new
+            if len(seen) > _MOST_PAIRS:
+                return None
+    return True
+
+
+def _letters(automata: Iterable[Automaton]) -> list[int]:
+    """One letter of each kind: no automaton distinguishes letters between two ends of its ranges."""
+    ends = {0}
+    for automaton in automata:
+        for steps in automaton.steps:
+            for ranges, _ in steps:
+                ends.update(end for low, high in ranges for end in (low, high + 1))
+    return sorted(end for end in ends if end <= ord("\U0010ffff"))

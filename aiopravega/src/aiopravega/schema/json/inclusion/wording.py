@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from aiopravega.schema.json.inclusion.cases import Case
-from aiopravega.schema.policy.findings import ABSENT, Finding
+from aiopravega.schema.policy import ABSENT, Finding
 
 ANYTHING: Final = "(any value)"
 OPTIONAL: Final = "(optional)"

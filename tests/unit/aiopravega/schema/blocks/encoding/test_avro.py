@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.avro.columns.derived import schema_of
 from aiopravega.schema.avro.columns.encoder import fields_of
+from aiopravega.schema.avro.columns.types import schema_of
 from aiopravega.schema.avro.model import Record
 from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.open.blocks.targets import AvroTarget

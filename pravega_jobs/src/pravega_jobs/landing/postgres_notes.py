@@ -1,0 +1,203 @@
+"""Notes of tables in PostgreSQL: the table `pravega_landings` beside them, by the oid of each table.
+
+A table has one oid, however its name is spelled, and another one when it was dropped and made again. A dump that is
+restored gives all tables new oids, the table of notes too: then the notes were restored with their tables, and count by
+the tables' names. Notes of releases without oids count by name, too, until the next landing writes the oids.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing.postgres_sql import qualified, quoted, split_name
+from pravega_jobs.landing.rules import OWN_COLUMNS, Holding, Landing, Standing
+
+NOTES: Final = "pravega_landings"
+_COLUMNS: Final = """
+    table_name text not null, consumer text not null, interval_name text not null, holding text not null,
+    table_oid oid, notes_oid oid
+"""
+# A table of notes of a release without oids has neither column.
+_TABLE_OID: Final = "(to_jsonb(notes) ->> 'table_oid')::oid"
+_NOTES_OID: Final = "(to_jsonb(notes) ->> 'notes_oid')::oid"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A table in its database: schema, name and oid, and the oid of the notes beside it; None: it does not exist."""
+
+    schema: str
+    name: str
+    oid: int | None
+    notes_oid: int | None
+
+    @property
+    def table(self) -> str:
+        """The table, as SQL has it."""
+        return qualified(self.schema, self.name)
+
+    @property
+    def notes(self) -> str:
+        """The table of notes, as SQL has it."""
+        return qualified(self.schema, NOTES)
+
+    @classmethod
+    def found(cls, cursor: Any, table: str) -> "Place":
+        """The place of a table.
+
+        Args:
+            cursor: in a transaction.
+            table: the table's name, with or without its schema.
+
+        Raises:
+            LandingError: there is no schema to make it in, or its notes are in another schema.
+        """
+        given, name = split_name(table)
+        cursor.execute(
+            "select n.nspname, c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace "
+            "where c.oid = to_regclass(%s)",
+            (qualified(given, name),),
+        )
+        found = cursor.fetchone()
+        if found is None:
+            cursor.execute("select coalesce(%s, current_schema())", (given,))
+            found = (cursor.fetchone()[0], None)
+        schema, oid = found
+        if schema is None:
+            raise LandingError(
+                f"the table {table} has no schema, and the search path has none: name it with its schema"
+            )
+        cursor.execute("select to_regclass(%s)::oid, to_regclass(%s)::oid", (qualified(schema, NOTES), NOTES))
+        beside, on_path = cursor.fetchone()
+        place = cls(schema, name, oid, beside)
+        if on_path not in (None, beside):
+            _check_elsewhere(cursor, place)
+        return place
+
+    def prepare_notes(self, cursor: Any) -> "Place":
+        """Make the table of notes, or bring the one that is there up to date; returns the place with it.
+
+        Args:
+            cursor: in a transaction that holds the lock of all preparations.
+        """
+        if self.notes_oid is None:
+            cursor.execute(f"create table {self.notes} ({_COLUMNS})")
+            cursor.execute(f"create index on {self.notes} (table_oid, consumer, interval_name)")
+        else:
+            cursor.execute(
+                "select 1 from pg_attribute where attrelid = %s and attname = 'table_oid' and not attisdropped",
+                (self.notes_oid,),
+            )
+            if cursor.fetchone() is None:
+                self._add_oids(cursor)
+        cursor.execute("select to_regclass(%s)::oid", (self.notes,))
+        (oid,) = cursor.fetchone()
+        # Notes that were written by name, or restored with their tables.
+        cursor.execute(
+            f"update {self.notes} set notes_oid = %s, table_oid = to_regclass(format('%%I.%%I', %s, table_name)) "
+            "where notes_oid is distinct from %s",
+            (oid, self.schema, oid),
+        )
+        cursor.execute(
+            f"update {self.notes} notes set table_name = c.relname from pg_class c "
+            "where c.oid = notes.table_oid and c.relname <> notes.table_name"
+        )
+        return Place(self.schema, self.name, self.oid, oid)
+
+    def _add_oids(self, cursor: Any) -> None:
+        """Bring the notes of a release without oids up to date: two tables that had one name may hold one interval."""
+        cursor.execute(f"alter table {self.notes} add column table_oid oid, add column notes_oid oid")
+        cursor.execute("select conname from pg_constraint where conrelid = %s and contype = 'p'", (self.notes_oid,))
+        for (key,) in cursor.fetchall():
+            cursor.execute(f"alter table {self.notes} drop constraint {quoted(key)}")
+        cursor.execute(f"create index on {self.notes} (table_oid, consumer, interval_name)")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresStanding(Standing):
+    """A table of PostgreSQL as it stands in one transaction.
+
+    Args:
+        cursor: of the transaction.
+        place: the place of the table.
+    """
+
+    cursor: Any
+    place: Place
+    _counting: set[Holding] = field(default_factory=set)
+
+    def notes(self) -> list[Holding]:
+        """All notes of the table, and of dropped ones of its name."""
+        return self._notes("true", ())
+
+    def note(self, landing: Landing) -> Holding | None:
+        """The note of the interval of a landing: the table's, or else that of a dropped one of its name."""
+        names = landing.interval.consumer, landing.interval.name
+        found = self._notes("(consumer, interval_name) = (%s, %s)", names)
+        return next((each for each in found if self.counts(each)), found[0] if found else None)
+
+    def counts(self, note: Holding) -> bool:
+        """True if a note, which `notes` or `note` gave, is of the table that has its name now."""
+        return note in self._counting
+
+    def rows_of(self, landing: Landing) -> int:
+        """The number of rows of the interval, counted in the table: by its index, if it has one."""
+        if self.place.oid is None:
+            return 0
+        where = " and ".join(f"{name} = %s" for name in OWN_COLUMNS)
+        names = landing.interval.consumer, landing.interval.name
+        self.cursor.execute(f"select count(*) from {self.place.table} where {where}", names)
+        return int(self.cursor.fetchone()[0])
+
+    def store(self, holding: Holding) -> None:
+        """Store the note of an interval, instead of older ones, also those of dropped tables of this name."""
+        names = holding.consumer, holding.interval
+        self.cursor.execute(
+            f"delete from {self.place.notes} where (consumer, interval_name) = (%s, %s) and (table_oid = %s or "
+            "table_name = %s)",
+            (*names, self.place.oid, self.place.name),
+        )
+        self.cursor.execute(
+            f"insert into {self.place.notes} (table_name, consumer, interval_name, holding, table_oid, notes_oid) "
+            "values (%s, %s, %s, %s, %s, %s)",
+            (self.place.name, *names, holding.to_json().decode(), self.place.oid, self.place.notes_oid),
+        )
+
+    def _notes(self, where: str, arguments: tuple[str, ...]) -> list[Holding]:
+        """Some notes of the table, and of dropped tables that had its name."""
+        if self.place.notes_oid is None:
+            return []
+        self.cursor.execute(
+            f"select holding, table_name, {_TABLE_OID}, {_NOTES_OID} from {self.place.notes} notes "
+            f"where {where} and ({_TABLE_OID} = %s or table_name = %s) order by consumer, interval_name",
+            (*arguments, self.place.oid, self.place.name),
+        )
+        found = []
+        for text, name, *oids in cast("list[tuple[str, str, int | None, int | None]]", self.cursor.fetchall()):
+            holding, (table_oid, notes_oid) = Holding.from_json(text.encode()), oids
+            by_name = notes_oid != self.place.notes_oid
+            if self.place.oid is not None and (name == self.place.name if by_name else table_oid == self.place.oid):
+                self._counting.add(holding)
+            found.append(holding)
+        return found
+
+
+def _check_elsewhere(cursor: Any, place: Place) -> None:
+    """Check that the notes on the search path, which older releases took, are not of this table.
+
+    Raises:
+        LandingError: they are.
+    """
+    cursor.execute(
+        f"select (select relnamespace::regnamespace::text from pg_class where oid = to_regclass(%s)) "
+        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, %s) = %s limit 1",
+        (NOTES, place.name, place.oid, place.oid),
+    )
+    found = cursor.fetchone()
+    if found is not None:
+        elsewhere = qualified(found[0], NOTES)
+        raise LandingError(
+            f"{place.table} has notes in {elsewhere}, and they belong beside it: move them, by create table "
+            f"{place.notes} (like {elsewhere} including all), insert into {place.notes} table {elsewhere}, and a "
+            "delete of those that are of other tables. Nothing was changed"
+        )

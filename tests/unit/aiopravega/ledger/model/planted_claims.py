@@ -1,0 +1,64 @@
+"""Mistakes about claims, sinks and take-overs that the search must find; see `planted`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.unit.aiopravega.ledger.model import retries
+
+from aiopravega.intervals.chain import take_over
+from aiopravega.ledger import CommitRecord, CutLedger
+from aiopravega.ledger.intervals.cut_record import CutRecord
+from pravega_jobs.identity import names, sinks
+from pravega_jobs.writes import Written, finished_write
+
+
+def is_done_after_its_first_output(patch: pytest.MonkeyPatch) -> None:
+    real = CutLedger.finish
+
+    async def finish(self: CutLedger, *given: Any, part: str | None = None, **more: Any) -> CutRecord:
+        return await real(self, *given, **more)
+
+    patch.setattr(CutLedger, "finish", finish)
+
+
+def takes_over_without_asking_sinks(patch: pytest.MonkeyPatch) -> None:
+    async def asked(*_: object) -> bool:
+        return False
+
+    patch.setattr(take_over, "_asked", asked)
+
+
+def asks_sinks_and_leaves_them_open(patch: pytest.MonkeyPatch) -> None:
+    async def close_write(_: object, table: Any, stream: Any, write_id: str, generation: int) -> CommitRecord | None:
+        return await finished_write(table.client, stream, write_id, None, generation)
+
+    patch.setattr(sinks, "close_write", close_write)
+
+
+def takes_over_from_a_try_that_it_has_not_judged(patch: pytest.MonkeyPatch) -> None:
+    real = CutRecord.expecting
+
+    def expecting(self: CutRecord, named: Any, claimant: Any) -> CutRecord:
+        changed = real(self, named, claimant)
+        return self if (changed.parts, changed.claimant) == (self.parts, self.claimant) else changed
+
+    patch.setattr(CutRecord, "expecting", expecting)
+
+
+def gives_two_claimants_of_a_date_one_interval(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(names, "interval_of_task", lambda interval, _: interval)
+
+
+def accepts_what_a_further_try_finds(patch: pytest.MonkeyPatch) -> None:
+    real = retries.write_unless_done
+
+    def write_unless_done(
+        stream: Any, write_id: str, find: Callable[[], CommitRecord | None], write: Callable[[], None], *, claimant: Any
+    ) -> Written:
+        found = find()
+        if found is not None and retries.is_further_try(claimant):
+            return Written(found, False, 0.0)
+        return real(stream, write_id, find, write, claimant=claimant)
+
+    patch.setattr(retries, "write_unless_done", write_unless_done)
