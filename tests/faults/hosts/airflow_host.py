@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psycopg2
 from tests.faults.hosts.flows import Flow
@@ -85,7 +85,7 @@ class AirflowHost(Host):
             time.sleep(_POLL_SECONDS)
         late = state not in _ENDED
         if late:
-            self._api.request("PATCH", f"dags/{dag}/dagRuns/{run}", json={"state": "failed"})
+            self._api.request("PATCH", f"dags/{dag}/dagRuns/{quote(run)}", json={"state": "failed"})
         said = "" if state == "success" else "\n".join(self._api.log(dag, run, name) for name in _TASKS)
         errors = _ERROR.findall(said)
         killed = self.steps.killed
