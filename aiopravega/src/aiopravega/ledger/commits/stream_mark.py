@@ -1,11 +1,11 @@
-"""The mark on a stream that says which ledger remembers its writes, in two places that nobody changes together.
+"""The mark on a stream that says which ledger remembers its writes, kept twice, so that nobody removes both.
 
 Without it, a write that names another ledger, or one whose table was deleted and made again, would find nothing there
 and write everything a second time. An identity is made once, with the first mark, as an entry of the ledger's table.
 
-One place is a tag, with the ledger's identity and its name: people see it, and a client that sets the tags of a stream
-removes it. The other place is an attribute of the stream's segments, a part of the identity as a number: segment stores
-keep it, and no tool shows it. A place that lacks the mark gets it again while the other has it.
+Once it is a tag, with the ledger's identity and its name: people see it, and a client that sets the tags of a stream
+removes it. And it is an attribute of the stream's segments, a part of the identity as a number: segment stores keep it,
+and no tool shows it. One that is missing is put again while the other is there.
 """
 
 import asyncio
