@@ -9,8 +9,7 @@ from typing import Final
 
 from dagster import DagsterEventType, InputContext
 
-from aiopravega import StreamCutRange, StreamName
-from aiopravega.blocking import CutLedger
+from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
 from aiopravega.ledger import Claimant, ClaimantState, CutRecord
 from dagster_pravega.io.remote_range import is_handed
@@ -175,15 +174,17 @@ class _Finder:
                 self._describe(record, key)
         if not records:
             return ()
-        step, ledger = need_step(self._context, "an interval"), partial(_ledger, self._pravega, self._stream)
+        step, ledger = need_step(self._context, "an interval"), self._pravega.client.cut_ledger(self._stream.scope)
         ours = claimant_of_step(step, of_run=SINCE_KEY not in self._context.definition_metadata)
         for record in records:
             joined_claim: Claimant | None = ours
             others = record.claimant is not None and record.claimant != ours and record.is_waiting
             if others and state_of_claimant(self._context.instance, record) is ClaimantState.RUNNING:
                 joined_claim = record.claimant  # its parts stay: what it has begun to write must not be forgotten
-            ledger().expect(record.identity, part_names(step), claimant=joined_claim)
-        return tuple(TakenInterval(record, ledger, self._by, key) for record, key in zip(records, keys, strict=True))
+            ledger.expect(record.identity, part_names(step), claimant=joined_claim)
+        # Of the resource, not of its client now: the resource may have opened another client by then.
+        client = partial(getattr, self._pravega, "client")
+        return tuple(TakenInterval(record, client, self._by, key) for record, key in zip(records, keys, strict=True))
 
     def _describe(self, record: CutRecord, key: str) -> None:
         step = need_step(self._context, "a partition")
@@ -217,11 +218,6 @@ class _Finder:
             self._context.log.info("Partition %s: %s", window.since.isoformat(), reason)
             return reason
         return None
-
-
-def _ledger(pravega: PravegaResource, stream: StreamName) -> CutLedger:
-    # Of the resource, not of its client now: the resource may have opened another client since.
-    return pravega.client.cut_ledger(stream.scope)
 
 
 def _split_options(context: InputContext) -> Mapping[str, str]:

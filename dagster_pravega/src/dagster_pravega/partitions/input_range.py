@@ -25,6 +25,7 @@ from dagster_pravega.metadata.measures import (
     taken_measures,
     versions_of,
 )
+from pravega_jobs.identity.sinks import declare_sink
 
 WantedRange: TypeAlias = tuple[StreamCutRange, Times | None]
 
@@ -50,11 +51,11 @@ class InputPiece:
 class TakenInterval:
     """An interval of the cut ledger that a step processes, with its partition's key.
 
-    `ledger` gives the cut ledger: the resource may have opened another client since the interval was taken.
+    `client` gives the client: the resource may have opened another one since the interval was taken.
     """
 
     record: CutRecord
-    ledger: Callable[[], CutLedger] = field(repr=False)
+    client: Callable[[], PravegaClient] = field(repr=False)
     by: str
     partition: str | None = None
 
@@ -64,11 +65,16 @@ class TakenInterval:
         Raises:
             LedgerError: another run has taken the range over.
         """
-        self.ledger().declare(self.record.identity, part, sink)
+        client, ledger = self.client(), self._ledger.asynchronous
+        client.run(declare_sink(client.asynchronous, ledger, self.record.identity, part, sink))
 
     def finish(self, part: str | None = None) -> bool:
         """Record that the interval, or a part of the step's work, is done; True if all of it is."""
-        return self.ledger().finish(self.record.identity, self.record.range, by=self.by, part=part).is_done
+        return self._ledger.finish(self.record.identity, self.record.range, by=self.by, part=part).is_done
+
+    @property
+    def _ledger(self) -> CutLedger:
+        return self.client().cut_ledger(self.record.stream.scope)
 
 
 @dataclass(frozen=True, slots=True)
