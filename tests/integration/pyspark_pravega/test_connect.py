@@ -3,13 +3,10 @@
 from collections import Counter
 
 import pytest
-from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession as ConnectSession
-from tests.integration.pyspark_pravega.debezium_events import made
 
 from pyspark_pravega import PravegaDataSource, register_scope
-from pyspark_pravega.cdc import merge_into
 
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect")]
 
@@ -50,24 +47,6 @@ def test_the_source_can_be_registered_by_hand(spark_connect_url, named, fill, ma
 
     assert contents(session.read.format("pravega").options(**named(stream)).load()) == Counter(events)
     session.stop()
-
-
-def test_changes_are_merged(remote, named, make_stream, client, tmp_path):
-    stream = make_stream(1)
-    start = client.head(stream)
-    events = [made("c", number + 1, id=number, note="a") for number in range(3)]
-    with client.writer(stream) as writer:
-        writer.write_many([event for event, _ in events], [key for _, key in events])
-    cuts = {"start": start.to_text(), "end": client.tail(stream).to_text()}
-    reading = named(stream) | {"start_stream_cut": cuts["start"], "end_stream_cut": cuts["end"]}
-    reader = remote.read.format("pravega").options(**reading, decode="debezium-json", key="id")
-    changes = reader.schema("id int, note string, _change_type string, _sequence binary").load()
-
-    for _ in range(2):
-        merge_into(changes, f"delta:{tmp_path}/table", cuts, key=["id"], consumer="merger", interval="monday")
-
-    rows = DeltaTable(f"{tmp_path}/table").to_pyarrow_table().to_pylist()
-    assert sorted(row["id"] for row in rows) == [0, 1, 2]
 
 
 def test_rows_are_written_once(remote, named, make_stream):
