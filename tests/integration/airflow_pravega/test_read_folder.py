@@ -21,8 +21,9 @@ def read(client, stream, tmp_path):
     output = tmp_path / "days" / "out"
     output.mkdir(parents=True)
     (output / "part-0.txt").write_text("of an earlier run\n")
-    arguments = {"stream": str(stream), "stream_cuts": cuts, "output_path": str(output), "output_format": "text"}
-    return partial(PravegaSparkReadOperator, **arguments)
+    return partial(
+        PravegaSparkReadOperator, stream=str(stream), stream_cuts=cuts, output_path=str(output), output_format="text"
+    )
 
 
 def lines(folder):

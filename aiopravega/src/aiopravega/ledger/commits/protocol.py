@@ -6,9 +6,11 @@ what to do in the ledger and in the states of the transactions. The caller write
 """
 
 import logging
+from asyncio import gather
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 from aiopravega.control import Controller, TransactionState
@@ -22,12 +24,10 @@ from aiopravega.errors import (
 from aiopravega.ledger.commits.cleanup import abort_leftovers, sweep
 from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
-from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
-from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, earlier_of, not_done
-from aiopravega.ledger.stored_json import myself
+from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, not_done, prepared
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -144,53 +144,37 @@ class CommitProtocol:
             await self.abandon(job, [part.txn_id for part in partitions])
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
-        if self._visible_within is None or not wanted:
-            return await self._decide(job, partitions, wanted, witnessed_at)
-        async with self._ledger.turns.take(job.sink, job.write_id):
-            return await self._decide(job, partitions, wanted, witnessed_at)
-
-    async def _decide(
-        self,
-        job: WriteJob,
-        partitions: Sequence[PartitionCommit],
-        wanted: Sequence[PartitionCommit],
-        witnessed_at: datetime | None,
-    ) -> CommitRecord:
-        """Put the record, and commit the wanted transactions; `commit` says what it raises."""
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
-        try:
-            record = CommitRecord(
-                state=CommitState.PREPARED,
-                sink=job.sink,
-                incarnation=job.incarnation,
-                write_id=job.write_id,
-                attempt=job.attempt,
-                partitions=_partitions(job, wanted),
-                prepared_at=datetime.now(UTC),
-                by=myself(),
-                claimant=self._claimant,
-                retain=self._retain,
-                witnessed_at=witnessed_at,
-                start=await self._start(job),
-                earlier=earlier_of(job),
-            )
-            await self._check_same_stream(job)
-            await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
-            stored = await self._ledger.prepare(record, job.replaces)
-        except PravegaError:
-            await self.abandon(job, [part.txn_id for part in partitions])
-            raise
-        logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
-        outcome = await self._commit_all(stored, transactions)
+        has_range = self._visible_within is not None and wanted
+        async with self._ledger.turns.take(job.sink, job.write_id) if has_range else nullcontext():
+            stored = await self._decide(job, partitions, transactions, witnessed_at)
+            outcome = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
+        kept = stored.record.transactions
+        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, kept)
         if outcome.done is not None:
             await sweep(self._ledger, outcome.done)
             return outcome.done
         raise TransactionAbortedError(
-            f"{job}: the leases of {len(outcome.lost)} of its {len(record.partitions)} transactions ran out before "
+            f"{job}: the leases of {len(outcome.lost)} of its {len(kept)} transactions ran out before "
             "they were committed. Run it again with the same write id: what is in the stream is not written again."
         )
+
+    async def _decide(
+        self, job: WriteJob, written: Sequence[PartitionCommit], transactions: TransactionSet, at: datetime | None
+    ) -> StoredCommit:
+        """Put the record of a job; if that fails, its transactions are aborted."""
+        wanted = [part for part in written if job.needs(part.partition)]
+        try:
+            # A lease that ran out is found here, while the job can still fail as a whole.
+            start, *_ = await gather(self._start(job), self._check_same_stream(job), transactions.hold())
+            record = prepared(job, wanted, start, at, self._retain, self._claimant)
+            stored = await self._ledger.prepare(record, job.replaces)
+        except PravegaError:
+            await self.abandon(job, [part.txn_id for part in written])
+            raise
+        logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
+        return stored
 
     async def finish(self, stored: StoredCommit) -> CommitRecord | None:
         """Finish what an attempt has decided, for any process; harmless while the attempt does the same.
@@ -312,9 +296,3 @@ class CommitProtocol:
         if judge(states.values()) is Verdict.FORGOTTEN:
             raise PartialCommitError(describe_forgotten(record, states))
         return lost(states)
-
-
-def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[PartitionCommit, ...]:
-    if job.replaces is None or job.lost is None:
-        return tuple(written)
-    return completed(job.replaces.record, job.lost, written)

@@ -27,7 +27,7 @@ _PATIENCE: Final = 60.0
 # The pause before the turn is asked for again: it grows from the first to the last.
 _PAUSE: Final = 0.05
 _GROWTH: Final = 1.5
-_LONGEST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 0.2
 
 
 class Turns:

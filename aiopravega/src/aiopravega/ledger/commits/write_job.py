@@ -6,13 +6,17 @@ docs/explanation/exactly-once.md.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Self
 from uuid import UUID
 
 from aiopravega.errors import GenerationError, WriteClosedError
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit, described
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit, described
+from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.verdict import listed
+from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
 
 
@@ -116,3 +120,36 @@ def earlier_of(job: WriteJob) -> tuple[CommitRecord, ...]:
     if found.generation == job.generation:
         return found.earlier
     return (*found.earlier, found.model_copy(update={"earlier": ()}))
+
+
+def prepared(
+    job: WriteJob,
+    written: Sequence[PartitionCommit],
+    start: str | None,
+    witnessed_at: datetime | None,
+    retain: float | None,
+    claimant: str | None,
+) -> CommitRecord:
+    """The record that decides a job; partitions that an earlier attempt has in the stream are in it, too.
+
+    Raises:
+        PartialCommitError: an earlier attempt is in the stream in part, and what was written does not complete it.
+    """
+    partitions = tuple(written)
+    if job.replaces is not None and job.lost is not None:
+        partitions = completed(job.replaces.record, job.lost, written)
+    return CommitRecord(
+        state=CommitState.PREPARED,
+        sink=job.sink,
+        incarnation=job.incarnation,
+        write_id=job.write_id,
+        attempt=job.attempt,
+        partitions=partitions,
+        prepared_at=datetime.now(UTC),
+        by=myself(),
+        claimant=claimant,
+        retain=retain,
+        witnessed_at=witnessed_at,
+        start=start,
+        earlier=earlier_of(job),
+    )
