@@ -297,6 +297,19 @@ PLANTED = [
         ),
         "doubled",
     ),
+    Planted(
+        "a range is taken over from a try that was not judged",
+        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
+        Claims(
+            "a run is run again",
+            (_MON._replace(again=True), Task("B", "tue")),
+            ("one",),
+            faults=0,
+            died=(_MON,),
+            closed=True,
+        ),
+        "doubled",
+    ),
 ]
 # What takes longer to find.
 PLANTED_DEEP = [
@@ -329,11 +342,5 @@ PLANTED_DEEP = [
             chosen=True,
         ),
         "lost at 0",
-    ),
-    Planted(
-        "a range is taken over from a try that was not judged",
-        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
-        Claims("a run is run again", (_MON._replace(again=True), Task("B", "tue")), ("one",), faults=0, died=(_MON,)),
-        "doubled",
     ),
 ]
