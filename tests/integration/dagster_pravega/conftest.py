@@ -13,6 +13,7 @@ from tests.integration.dagster_pravega.days import write_days
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import CutRecord
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
 
 
@@ -78,6 +79,23 @@ def contents(client: PravegaClient) -> Callable[[StreamName], list[str]]:
 def metadata_of() -> Callable[[dg.AssetMaterialization], dict[str, Any]]:
     """The metadata of a materialization, as plain values."""
     return lambda materialization: {name: entry.value for name, entry in materialization.metadata.items()}
+
+
+@pytest.fixture
+def kill_after_write(client: PravegaClient, instance: dg.DagsterInstance) -> Callable[[CutRecord], None]:
+    """Leaves what a run leaves that is killed between its write and the record that it is done, and then deleted."""
+
+    def kill_after_write(record: CutRecord) -> None:
+        assert record.claimant is not None
+        ledger = client.cut_ledger(record.stream.scope)
+        ledger.reopen(record.identity, "its run has been killed")
+        ledger.expect(record.identity, [part.name for part in record.parts], claimant=record.claimant)
+        for part in record.parts:
+            assert part.sink is not None
+            ledger.declare(record.identity, part.name, part.sink)
+        instance.delete_run(record.claimant.run)
+
+    return kill_after_write
 
 
 @pytest.fixture(params=["delta", "iceberg"])

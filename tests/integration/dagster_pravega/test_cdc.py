@@ -70,7 +70,7 @@ def merging(spec, table, columns="id int, note string", **arguments):
     return pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns=columns, **arguments)
 
 
-def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, table):
+def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, kill_after_write, table):
     spec = pravega_stream_spec(str(stream))
     asset = merging(spec, table, since="last")
     write(change("c", 1, id=1, note="large"), change("c", 2, id=2, note="b"))
@@ -87,6 +87,12 @@ def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, tab
     assert [(row["id"], row["note"]) for row in rows_of(table)] == [(1, "large")]
     records = client.cut_ledger(stream.scope).records("dagster/lake/orders", stream)
     assert [record.is_done for record in records] == [True, True]
+
+    kill_after_write(records[-1])
+    write(change("c", 5, id=3, note="c"))
+    third = run(spec, asset)
+    assert (third["pravega/inserted"], third["pravega/events"]) == (1, 1)
+    assert {row["id"] for row in rows_of(table)} == {1, 3}
 
 
 def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, client, instance, tmp_path):

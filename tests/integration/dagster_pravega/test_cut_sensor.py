@@ -166,29 +166,32 @@ def test_a_tick_that_is_killed_is_repeated_with_the_same_range(
 def test_a_range_waits_for_the_one_before_it_whose_run_says_how_it_ended(daemon, run, stream, append, records):
     billing = daemon()
     [first] = [request.partition_key for request in billing.tick().run_requests]
-    append(stream, ["b1"])
     assert f"waiting for interval '{first}' of 'billing'" in billing.tick().skip_message
 
     billing.failing.append(True)
     assert not run(billing, first)
-    assert "which is failed since" in billing.tick().skip_message
+    waiting = billing.tick().skip_message
+    assert "which has failed" in waiting
+    assert "new events behind it start its range again" in waiting
     [record] = records()
-    assert (record.state, "failure" in record.reason) == (IntervalState.FAILED, True)
+    assert (record.state, "failed" in record.reason) == (IntervalState.FAILED, True)
 
     billing.failing.clear()
     assert run(billing, first, by_hand=True)  # of whatever assets
     assert "which is failed since" in billing.tick().skip_message
     assert run(billing, first)
+    append(stream, ["b1"])
     [second] = [request.partition_key for request in billing.tick().run_requests]
     before, after = records()
     assert before.is_done
     assert (after.interval, after.range.start) == (second, before.range.end)
 
 
-def test_the_range_of_a_failed_run_can_be_taken_over(
-    daemon, run, stream, append, instance, partitions, records, events_of
+@pytest.mark.parametrize("on_open", ["wait", "take_over"])
+def test_the_range_of_a_failed_run_is_taken_over(
+    daemon, run, stream, append, instance, partitions, records, events_of, on_open
 ):
-    billing = daemon(on_open="take_over")
+    billing = daemon(on_open=on_open)
     [first] = [request.partition_key for request in billing.tick().run_requests]
     append(stream, ["b1"])
     billing.failing.append(True)

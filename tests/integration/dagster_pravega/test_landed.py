@@ -64,7 +64,7 @@ def in_folder(path):
     return Counter((row["_interval"], row.get("text", row.get("at"))) for row in rows)
 
 
-def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client, tmp_path):
+def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client, kill_after_write, tmp_path):
     spec = pravega_stream_spec(str(stream))
     table = f"parquet:{tmp_path}/table"
     asset = build_landed_asset(spec, key=LAKE, table=table, transform=texts, since="last", group_name="lake")
@@ -78,6 +78,12 @@ def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client
     records = client.cut_ledger(stream.scope).records(OWNER, stream)
     assert [record.is_done for record in records] == [True, True]
     assert {each.interval: each.range for each in holdings(table)} == {each.interval: each.range for each in records}
+
+    kill_after_write(records[-1])
+    append(stream, ["d"])
+    assert run(spec, asset)["dagster/row_count"] == 1
+    assert Counter(text for _, text in in_folder(f"{tmp_path}/table").elements()) == Counter("abcd")
+    assert all(record.is_done for record in client.cut_ledger(stream.scope).records(OWNER, stream))
 
 
 def test_a_partition_is_landed_once_and_replaced_by_a_new_generation(

@@ -193,7 +193,7 @@ def test_a_table_restored_with_its_holdings_relands_later_intervals(lake):
     assert lake.contents(table) == rows("monday", 5) + rows("sunday", 1)
 
 
-def test_a_dropped_table_holds_nothing_and_is_another_one_when_made_again(lake):
+def test_a_dropped_table_that_is_made_again_is_another_and_holds_nothing(lake):
     table = lake.table()
     declared = table.identity()
     lake.land(table, landing(), 1)

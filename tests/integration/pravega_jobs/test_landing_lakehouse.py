@@ -44,7 +44,7 @@ def test_delta_keeps_holdings_after_files_are_rewritten_and_logs_cleaned(delta):
     assert delta.contents(table) == rows("monday", 2) + rows("sunday", 1)
 
 
-def test_delta_restored_to_a_time_or_again_to_its_newest_version_is_understood(delta):
+def test_delta_restored_to_a_time_or_to_its_newest_version_is_understood(delta):
     table = delta.table()
     delta.land(table, landing("sunday"), 1)
     time.sleep(0.002)  # commits have times in milliseconds
@@ -61,7 +61,7 @@ def test_delta_restored_to_a_time_or_again_to_its_newest_version_is_understood(d
     assert delta.contents(table) == rows("monday", 2) + rows("sunday", 1)
 
 
-def test_delta_whose_log_was_cleaned_keeps_holdings_unless_they_were_undone(delta):
+def test_delta_whose_log_was_cleaned_keeps_holdings_unless_undone(delta):
     table = delta.table()
     for name in ("sunday", "monday", "tuesday"):
         delta.land(table, landing(name), 1)

@@ -33,12 +33,12 @@ def test_a_table_lacking_a_column_is_refused_and_defaults_are_kept(lake):
     assert lake.ask(f"select number, id from {table.table} order by 1") == [(1, 1), (2, 1), (3, None)]
 
 
-def test_two_spellings_of_a_table_are_one_table_with_one_lock_and_one_note(lake):
+def test_two_spellings_of_a_table_have_one_lock_and_one_note(lake):
     dsn = make_dsn(lake.dsn, options=f"-c search_path={lake.schema},public")
     tables = [Postgres(dsn, "orders"), Postgres(lake.dsn, f"{lake.schema}.orders")]
     lake.land(tables[0], landing("sunday"), 9)
     assert tables[0].identity() == tables[1].identity()
-    assert tables[0].place() == tables[1].place()
+    assert tables[0].location() == tables[1].location()
     with lake.staged(tables[0], landing(), 1) as first, lake.staged(tables[1], landing(), 2) as second:
         with ThreadPoolExecutor() as threads:
             both = [
@@ -52,7 +52,7 @@ def test_two_spellings_of_a_table_are_one_table_with_one_lock_and_one_note(lake)
     assert "secret" not in Postgres(make_dsn(lake.dsn, password="secret"), "orders").identity()
 
 
-def test_a_database_that_was_restored_from_a_dump_holds_what_the_dump_has(lake, tmp_path):
+def test_a_database_restored_from_a_dump_holds_what_the_dump_has(lake, tmp_path):
     table, dump = lake.table(), tmp_path / "dump.sql"
     for name in ("sunday", "monday"):
         lake.land(table, landing(name), 1)

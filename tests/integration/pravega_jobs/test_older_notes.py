@@ -90,7 +90,7 @@ def test_older_notes_count_for_the_table_that_they_are_of(kind, tmp_path, reques
     note = Holding.from_json(NOTE.encode())
     assert (table.holdings(), table.held(monday())) == ([note], note)
     if kind == "parquet":
-        assert table.identity() == table.place()
+        assert table.identity() == table.location()
         assert lake.land(lake.table("other"), monday(), 2) is Action.APPEND
     else:
         assert lake.land(table, monday(), 2) is Action.NOTHING

@@ -20,11 +20,11 @@ class LinesTable(LandingTable, Standing):
 
     path: Path
 
-    def place(self) -> str:
+    def location(self) -> str:
         return f"lines:{self.path.resolve()}"
 
     def identity(self) -> str:
-        return self.place()
+        return self.location()
 
     @contextmanager
     def standing(self) -> Iterator[Standing]:

@@ -85,7 +85,7 @@ def test_an_older_generation_another_range_or_stream_is_refused(given, text):
         decide(Noted([HELD]), given)
 
 
-def test_an_interval_whose_note_does_not_count_replaces_what_is_left_of_it():
+def test_an_interval_whose_note_does_not_count_replaces_what_is_left():
     for given in (landing(), landing(generation=2), landing(end=11, generation=3)):
         assert decide(Noted([HELD], undone=[HELD]), given) == (Action.REPLACE, None)
 
@@ -97,7 +97,7 @@ def test_an_interval_whose_rows_were_removed_or_added_is_refused(rows):
     assert decide(Noted([HELD], rows=rows), landing(generation=3)) == (Action.REPLACE, None)
 
 
-def test_a_range_that_another_run_has_landed_under_another_name_is_refused():
+def test_a_range_that_was_landed_under_another_name_is_refused():
     zombie = landing("zombie", 0, 7)
     for table in (Noted([HELD]), Noted([Holding.of(landing("earlier", 6, 9), 1)])):
         with pytest.raises(LandingError, match=r"events of its range under another name.*since.*name another consumer"):

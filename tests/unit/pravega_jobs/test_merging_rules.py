@@ -42,7 +42,7 @@ def test_a_range_is_merged_once_and_in_its_order():
 
 
 @pytest.mark.parametrize("in_order", [True, False])
-def test_ranges_that_a_restored_table_lacks_are_merged_again_before_others(in_order):
+def test_ranges_that_a_restored_table_lacks_are_merged_before_others(in_order):
     table = [held("monday", 0, 10), held("tuesday", 10, 20), held("wednesday", 20, 30)]
     restored, ours = Noted(table, undone=table[1:]), merge("monday", 0, 10).rules.of_table
     for late in (merge("wednesday", 20, 30), merge("thursday", 30, 40)):
@@ -54,7 +54,7 @@ def test_ranges_that_a_restored_table_lacks_are_merged_again_before_others(in_or
     assert decide(again, merge("wednesday", 20, 30), ours, in_order=in_order) is None
 
 
-def test_a_merge_does_not_go_on_where_others_have_taken_rows_out():
+def test_a_merge_is_refused_where_others_have_taken_rows_out():
     table = Noted([held("monday", 0, 10)], taken="DELETE in version 7 (accept)")
     ours = merge("monday", 0, 10).rules.of_table
     for given in (merge("monday", 0, 10), merge("tuesday", 10, 20)):

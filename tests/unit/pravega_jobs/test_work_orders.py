@@ -27,7 +27,7 @@ CONFIG = PravegaConfig(controller_uri="tcp://pravega:9090", username="analytics"
 
 def order() -> WorkOrder:
     pieces = (RangeOrder(CUTS, 80), RangeOrder(CUTS, 80, TIMES))
-    output = WriteOrder(RIDES, "dagster/copies/partition a", 2, "dagster run 1, copies", {"commit_ledger": "shop/ledger"})
+    output = WriteOrder(RIDES, "dagster/copies/partition a", 2, "dagster run 1", {"commit_ledger": "shop/ledger"})
     return WorkOrder(connection_without_secrets(CONFIG), {"rides": InputOrder(RIDES, pieces, OPTIONS)}, output)
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.assets.landed import TABLE_KEY, interval_reads, kinds_of, landed_interval
+from dagster_pravega.assets.landed import declare_table, interval_reads, kinds_of, landed_interval
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, arrow_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ROWS_KEY
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
 from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
+from dagster_pravega.resources.landing_database import TABLE_KEY
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
@@ -100,13 +101,14 @@ def pravega_cdc_asset(
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
     named = change_columns(columns, rules)
     reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}}
-    reads |= {} if named is None else {DECODED_KEY: named}
+    reads |= {TABLE_KEY: table, **({} if named is None else {DECODED_KEY: named})}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
         with failing_for_good():
             _check_not_rebuilt(context.run)
             interval = landed_interval(changes.ranges, owner)
             frame = changes.frame if transform is None else transform(changes.frame)
+            declare_table(context, changes.ranges, "merge", table, interval)
             done = merge_changes(frame, target, landing_of(interval.cuts, interval.consumer, interval.name), rules)
             context.log.info("Merged %s into %s: %s, %s", interval.name, table, done.action, asdict(done.counts))
             state = state_of(target)

@@ -2,31 +2,37 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import dagster as dg
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
+from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
-from dagster_pravega.metadata.spec import AssetLike, asset_key_of
+from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
+from dagster_pravega.metadata.steps import part_names
 from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
 from dagster_pravega.partitions.input_range import InputRange
-from dagster_pravega.partitions.since_last import SINCE_KEY
-from dagster_pravega.resources.landing_database import dsn_of
+from dagster_pravega.resources.landing_database import (
+    BESIDE,
+    DATABASE_KEY,
+    TABLE_KEY,
+    dsn_of,
+    sink_of_table,
+)
+from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TABLE_KEY: Final = "pravega/table"
 ACTION_KEY: Final = "pravega/landing"
-_BESIDE: Final = "database_key"
 _WAYS: Final = (
     "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
     "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
@@ -79,8 +85,9 @@ def build_landed_asset(
         ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    checked = shown_table(table, None if database_key is None else "", _BESIDE)
+    checked = shown_table(table, None if database_key is None else "", BESIDE)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
+    reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
 
     def landed(
         context: dg.AssetExecutionContext, config: WriteConfig, events: StreamRead
@@ -88,8 +95,9 @@ def build_landed_asset(
         with failing_for_good():
             interval = landed_interval(events.ranges, owner)
             generation = generation_of(config.rebuild, context.run)
-            target = shown_table(table, dsn_of(context.resources, database_key), _BESIDE)
+            target = shown_table(table, dsn_of(context.resources, database_key), BESIDE)
             frame = events.frame if transform is None else transform(events.frame)
+            declare_table(context, events.ranges, "landing", sink_of_table(table, database_key), interval, generation)
             done = land(
                 frame,
                 target,
@@ -158,6 +166,25 @@ def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
     return LandedInterval(owner, record.interval, record.range, record.since is not None)
 
 
+def declare_table(
+    context: dg.AssetExecutionContext,
+    ranges: InputRange,
+    kind: Literal["landing", "merge"],
+    target: str,
+    interval: LandedInterval,
+    generation: int = 1,
+) -> None:
+    """Record the table into which the rows of an input go, before they do.
+
+    Raises:
+        LedgerError: another run has taken the range over.
+    """
+    step = context.get_step_execution_context()
+    sink = Sink(kind=kind, target=target, id=f"{interval.consumer} {interval.name}", generation=generation)
+    for part in part_names(step):
+        ranges.declare(part, sink)
+
+
 def kinds_of(table: LandingTable) -> set[str]:
     """The labels of an asset that Spark writes into a table; Dagster's pages have pictures for them."""
     kind = kind_of_table(table)
@@ -176,7 +203,7 @@ def interval_reads(
     Raises:
         ConfigurationError: the asset has both partitions and `since`, or neither.
     """
-    owner = f"dagster/{key.to_user_string()}" if consumer is None else consumer
+    owner = consumer_of_assets([key.to_user_string()]) if consumer is None else consumer
     if (partitions_def is None) == (since is None):
         given = "neither partitions_def nor since" if since is None else "both partitions_def and since"
         raise ConfigurationError(

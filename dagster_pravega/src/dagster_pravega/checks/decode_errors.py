@@ -51,8 +51,9 @@ def build_decode_errors_check(
         options: of decoding, as in `pravega/options` for `PravegaArrowIOManager`; by default the spec's.
         warn_errors: the most errors without a warning.
         error_errors: the most errors without an error.
-        cuts: the range; by default the range that the asset's latest materialization wrote or read (`pravega/cuts`),
-            or, if there is none, all of the stream.
+        cuts: the range; by default the range that this run, or the run that it repeats, wrote or read of the asset
+            (`pravega/cuts`), of its partition; if it did neither, the range of the latest materialization of the
+            partition; for an asset without partitions that has none, all of the stream.
         sample: the most events that are read, at several offsets of the range; None: all of them.
         name: of the check.
         blocking: an error prevents downstream assets from running.

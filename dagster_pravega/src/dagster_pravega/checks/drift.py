@@ -19,7 +19,7 @@ from aiopravega.schema.open import GroupAddress, need_group
 from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.columns import SCHEMA_KEY
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.ranges import latest_materialization
+from dagster_pravega.metadata.ranges import checked_materialization
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike, plain
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 
@@ -40,7 +40,7 @@ def build_schema_drift_check(
     blocking: bool = False,
     schema_registry_key: str = "schema_registry",
 ) -> AssetChecksDefinition:
-    """A check that compares the registry's newest schema with the columns of the asset's latest materialization.
+    """A check that compares the registry's newest schema with the columns that the asset was materialized with.
 
     It fails as a warning if the registry has new columns. It fails as an error if a column is missing there, or has
     another type, and if no columns are known. The asset's columns are in the metadata `dagster/column_schema`, which
@@ -81,13 +81,13 @@ def build_schema_drift_check(
             registry = resource.registry
             known_group = registry.run(need_group(registry.asynchronous, GroupAddress.of_stream(of, group, namespace)))
             reader = open_block_reader(registry, known_group.name, namespace=known_group.namespace, type_name=type_name)
-        latest = latest_materialization(context.instance, key, None)
-        columns = None if latest is None else plain(latest.metadata.get(SCHEMA_KEY))
+            made = checked_materialization(context, key)
+        columns = None if made is None else plain(made.metadata.get(SCHEMA_KEY))
         known: dict[str, Any] = {STREAM_KEY: str(of), "pravega/group": known_group.name}
         if not isinstance(columns, TableSchema):
             return AssetCheckResult(
                 passed=False,
-                description=f"the latest materialization has no columns ({SCHEMA_KEY}), so that nothing is compared",
+                description=f"the materialization has no columns ({SCHEMA_KEY}), so that nothing is compared",
                 metadata=known,
             )
         drift = registry_drift(reader.schema, columns, {*ignore, _ROUTING_KEY})

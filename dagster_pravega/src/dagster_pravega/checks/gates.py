@@ -144,8 +144,9 @@ def build_data_gate(
         asset: the asset to check; its downstream assets wait.
         stream: `scope/stream`.
         name: of the check.
-        cuts: the range; by default the range that the asset's latest materialization wrote (`pravega/cuts`), or, if
-            there is none, all of the stream.
+        cuts: the range; by default the range that this run, or the run that it repeats, wrote or read of the asset
+            (`pravega/cuts`), of its partition; if it did neither, the range of the latest materialization of the
+            partition; for an asset without partitions that has none, all of the stream.
         sample: the most events that are read, at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.

@@ -38,8 +38,9 @@ def build_row_count_check(
         stream: `scope/stream`.
         min_rows: the fewest events that pass.
         max_rows: the most events that pass.
-        cuts: the range; by default the range that the asset's latest materialization wrote or read (`pravega/cuts`),
-            or, if there is none, all of the stream.
+        cuts: the range; by default the range that this run, or the run that it repeats, wrote or read of the asset
+            (`pravega/cuts`), of its partition; if it did neither, the range of the latest materialization of the
+            partition; for an asset without partitions that has none, all of the stream.
         severity: of a failure.
         name: of the check.
         blocking: an error prevents downstream assets from running.

@@ -16,6 +16,7 @@ from dagster_pravega.components.component import time_of
 from dagster_pravega.components.connection import resource_of, scaffolder, spark_of
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from pravega_jobs.debezium.server.streams import stream_of_table
+from pravega_jobs.identity.names import consumer_of_assets
 
 _NAME = "{name}"
 _CHECKS = ("ghosts", "drift")
@@ -174,7 +175,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         return build_stream_lag_check(
             asset,
             stream=str(spec.metadata["pravega/stream"]),
-            consumer=f"dagster/{asset.key.to_user_string()}",
+            consumer=consumer_of_assets([asset.key.to_user_string()]),
             warn_after=time_of("warn_after", self.warn_after),
             error_after=time_of("error_after", self.error_after),
             resource_key=self.resource_key,

@@ -13,6 +13,7 @@ from dagster_pravega.io.range_read import RangeRead
 from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import arrow_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
+from dagster_pravega.metadata.steps import input_name, input_type
 from dagster_pravega.metadata.written import claimant_of
 from dagster_pravega.partitions.event_time_windows import unit_of
 from dagster_pravega.partitions.input_range import InputRange
@@ -79,14 +80,14 @@ class PravegaArrowIOManager(StreamIOManager):
         from dagster_pravega.tables.reads import read_batches
         from dagster_pravega.tables.types import TYPES, table_type
 
-        kind = context.dagster_type.typing_type
+        kind = input_type(context)
         as_table = table_type(kind)
         if as_table is None and kind not in (StreamBatches, pa.RecordBatchReader):
-            raise ConfigurationError(f"input {context.name!r} is of type {kind!r}, but must be {TYPES}")
+            raise ConfigurationError(f"{input_name(context)} is of type {kind!r}, but must be {TYPES}")
         if as_table is not None and ranges.size > self.largest_table:
             raise ConfigurationError(
                 f"the range of {ranges.stream} has {ranges.size:,} bytes, and as a table it would be in memory as a "
-                f"whole, which largest_table={self.largest_table:,} forbids: give input {context.name!r} the type "
+                f"whole, which largest_table={self.largest_table:,} forbids: give {input_name(context)} the type "
                 "StreamBatches or pyarrow.RecordBatchReader, read a smaller range, or allow more"
             )
         decoding = decoding_of(ArrowOptions.parse(ranges.options), ranges.stream, self._registry)

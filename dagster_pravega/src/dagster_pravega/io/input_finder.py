@@ -1,4 +1,4 @@
-"""Ranges of an input, found by the run, the asset, the cut ledger, or the latest write of the upstream asset.
+"""Ranges of an input, found by the run, the asset, the cut ledger, or what the run has written of the upstream asset.
 
 Everything is checked before an engine is started. This module does not use an engine.
 """
@@ -9,21 +9,25 @@ from typing import Final
 
 from dagster import DagsterEventType, InputContext
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import Claimant, ClaimantState, CutRecord
 from dagster_pravega.io.remote_range import is_handed
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.measures import BYTES_KEY, range_measures, taken_measures, times_of
 from dagster_pravega.metadata.ranges import (
     RangeConfig,
+    WrittenRange,
     configuration,
     configured_range,
     range_of_metadata,
+    repeated_runs,
     written_ranges,
 )
 from dagster_pravega.metadata.rebuild_and_claim import claim_of
-from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.spec import SINCE_KEY
+from dagster_pravega.metadata.steps import input_name, need_step, part_names, step_of, stream_of_input, upstream_key
+from dagster_pravega.partitions.claimants import claimant_of_step, deployment_of, state_of_claimant
 from dagster_pravega.partitions.event_time_windows import (
     EventTimeWindow,
     read_options,
@@ -34,6 +38,7 @@ from dagster_pravega.partitions.event_time_windows import (
 from dagster_pravega.partitions.input_range import InputPiece, InputRange, TakenInterval, WantedRange, joined
 from dagster_pravega.partitions.keyed_partitions import keyed_partitions
 from dagster_pravega.partitions.since_last import range_since_last
+from dagster_pravega.resources.landing_database import tables_of_input
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.ranges import FixedRange
 from pravega_jobs.spark.options import TIME_OPTION, UNSPLIT
@@ -61,8 +66,10 @@ class _Finder:
     def __init__(self, context: InputContext, pravega: PravegaResource) -> None:
         self._context = context
         self._pravega = pravega
-        self._stream = _upstream(context, pravega)
-        self._by = f"dagster run {context.step_context.run_id}"
+        self._stream = pravega.stream_name(stream_of_input(context))
+        step = step_of(context)
+        self._run = None if step is None else step.dagster_run
+        self._by = "" if step is None else f"dagster run {step.run_id}{deployment_of(step.instance)}"
         self._fixed: dict[StreamCutRange, FixedRange] = {}
 
     def find(self, more_options: Mapping[str, str]) -> InputRange:
@@ -70,7 +77,7 @@ class _Finder:
         given = read_options(context)
         options = {**more_options, **given, **_split_options(context)}
         configured = configured_range(context)
-        claim = claim_of(configuration(context).claim, context.step_context.dagster_run)
+        claim = claim_of(configuration(context).claim, self._run)
         by_ledger = cut_partitions_of(context, stream) is not None
         wanted = configured if configured or by_ledger else range_of_metadata(context)
         # Event times in the manager's own options are for the streams that it writes.
@@ -83,9 +90,9 @@ class _Finder:
             ranges = self._ranges_of(records)
         else:
             self._check_no_claim(claim)
-            named = [wanted] if wanted is not None else written_ranges(context)
-            whole = named == [RangeConfig()]
-            ranges = self._resolved(named)
+            named = [WrittenRange(wanted)] if wanted is not None else written_ranges(context, self._run)
+            whole = named == [WrittenRange(RangeConfig())]
+            ranges = [(self._resolved(each).cuts, None) for each in named]
         pieces = tuple(self._piece(each) for each in joined(self._pravega.client, ranges))
         what = "all of the stream" if whole else "as requested"
         for piece in pieces:
@@ -107,7 +114,9 @@ class _Finder:
     def _of_keys(self, configured: RangeConfig | None, has_times: bool, claim: int) -> list[CutRecord]:
         """The records of partitions that are not event times, or of the run; empty if the input has neither."""
         context, client = self._context, self._pravega.client
-        taken = None if configured else range_since_last(context, self._stream, self._pravega, self._by)
+        step = step_of(context)
+        find_table = None if step is None else tables_of_input(context.definition_metadata, step)
+        taken = None if configured else range_since_last(context, self._stream, self._pravega, self._by, find_table)
         if taken is not None:
             self._check_no_claim(claim)
             return [taken]
@@ -123,8 +132,15 @@ class _Finder:
         in_order = sorted(records, key=lambda record: record.sort_key)
         return [(record.range, times_of(record)) for record in in_order]
 
-    def _resolved(self, named: list[RangeConfig]) -> list[WantedRange]:
-        return [(self._fix(each.start, each.end).cuts, None) for each in named]
+    def _resolved(self, named: WrittenRange) -> FixedRange:
+        """A range as cuts. The range of a write has no events of others, or is refused."""
+        fixed = self._fix(named.range.start, named.range.end)
+        if named.size is None:
+            return fixed
+        key = upstream_key(self._context)
+        what = f"the write of {'an asset' if key is None else key.to_user_string()}"
+        cuts = self._pravega.client.range_of(fixed.cuts, named.size, what)
+        return fixed if cuts == fixed.cuts else self._fix(cuts.start.to_text(), cuts.end.to_text())
 
     def _piece(self, wanted: WantedRange) -> InputPiece:
         cuts, times = wanted
@@ -143,10 +159,10 @@ class _Finder:
             return
         if configuration(self._context).claim is not None:
             raise ConfigurationError(
-                f"claim {claim} of input {self._context.name!r}: only partitions of event times, and partitions whose "
+                f"claim {claim} of {input_name(self._context)}: only partitions of event times, and partitions whose "
                 "range a run config has named, can be claimed again"
             )
-        self._context.log.warning("The tag of a claim does not apply to input %r: it is ignored", self._context.name)
+        self._context.log.warning("The tag of a claim does not apply to %s: it is ignored", input_name(self._context))
 
     def _taken(self, records: list[CutRecord]) -> tuple[TakenInterval, ...]:
         """The intervals, each with the function that records it as done; each of several partitions gets metadata."""
@@ -156,14 +172,22 @@ class _Finder:
             self._context.log.info("%s is taken", record.identity)
             if key is not None:
                 self._describe(record, key)
-        # With the resource, not with its client: the resource may have opened another client by then.
-        return tuple(
-            TakenInterval(record, partial(_finish, self._pravega, record, self._by), key)
-            for record, key in zip(records, keys, strict=True)
-        )
+        if not records:
+            return ()
+        step, ledger = need_step(self._context, "an interval"), self._pravega.client.cut_ledger(self._stream.scope)
+        ours = claimant_of_step(step, of_run=SINCE_KEY not in self._context.definition_metadata)
+        for record in records:
+            joined_claim: Claimant | None = ours
+            others = record.claimant is not None and record.claimant != ours and record.is_waiting
+            if others and state_of_claimant(self._context.instance, record) is ClaimantState.RUNNING:
+                joined_claim = record.claimant  # its parts stay: what it has begun to write must not be forgotten
+            ledger.expect(record.identity, part_names(step), claimant=joined_claim)
+        # Of the resource, not of its client now: the resource may have opened another client by then.
+        client = partial(getattr, self._pravega, "client")
+        return tuple(TakenInterval(record, client, self._by, key) for record, key in zip(records, keys, strict=True))
 
     def _describe(self, record: CutRecord, key: str) -> None:
-        step = self._context.step_context
+        step = need_step(self._context, "a partition")
         size = self._fix(record.start, record.end).size
         metadata = {**range_measures([record.range]), **taken_measures(record), BYTES_KEY: size}
         for asset in step.get_output_asset_keys():
@@ -196,17 +220,6 @@ class _Finder:
         return None
 
 
-def _upstream(context: InputContext, pravega: PravegaResource) -> StreamName:
-    if not context.has_asset_key:
-        raise ConfigurationError(f"input {context.name!r} is not an asset, and only assets represent streams")
-    upstream = context.upstream_output
-    return pravega.stream_name(stream_of(context.asset_key, upstream.definition_metadata if upstream else {}))
-
-
-def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
-    pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)
-
-
 def _split_options(context: InputContext) -> Mapping[str, str]:
     """Options of the data source that split no segment, if an earlier attempt of this step failed because of a split.
 
@@ -224,12 +237,12 @@ def _split_options(context: InputContext) -> Mapping[str, str]:
 
 
 def _earlier_failures(context: InputContext) -> Iterator[str]:
-    """The errors of earlier attempts of this step, in this run and in the run that it re-executes."""
-    step = context.step_context
-    for run_id in (step.run_id, step.dagster_run.parent_run_id):
-        if run_id is None:
-            continue
-        kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+    """The errors of earlier attempts of this step, in this run and in the runs that it repeats."""
+    step = step_of(context)
+    if step is None:
+        return
+    kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+    for run_id in repeated_runs(step.instance, step.dagster_run):
         for record in step.instance.all_logs(run_id, of_type=kinds):
             event = record.dagster_event
             error = getattr(event.event_specific_data, "error", None) if event else None

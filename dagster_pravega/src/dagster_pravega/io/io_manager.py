@@ -10,6 +10,7 @@ from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
+from dagster_pravega.metadata.steps import input_type
 from dagster_pravega.metadata.written import claimant_of
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.sessions import release, spark_session, use
@@ -31,16 +32,18 @@ class PravegaSparkIOManager(StreamIOManager):
     `pravega/options` of the stream or the `AssetIn` decode the events. Then `pravega/columns` of the `AssetIn` may name
     the columns, as SQL writes them (`id int, price double`). The range is the first that exists of: the run config of
     the input (`RangeConfig`); the metadata `pravega/cuts` of the `AssetIn` or of the upstream asset; the event times of
-    the run's partition, if these options name the column `event_time`; the range that the upstream asset's latest
-    materialization has written; the whole stream as it is now, which the metadata report. A partition without event
+    the run's partition, if these options name the column `event_time`; the range that this run, or the run that it
+    repeats, has written of the upstream asset; the range of its latest materialization; the whole stream as it is now,
+    which the metadata report. A partition without event
     times that the upstream asset does not have keeps the range that a run config named first, in the cut ledger;
     without such a range it is refused. A partition of `StreamCutPartitions` always reads its recorded range; a run
     config may only repeat it. The run config needs `AssetIn(input_manager_key=…)`. Everything is checked before Spark
     is started. An input of the type `StreamRead` also gets the cuts, and the numbers for its metadata.
 
     **Since the last run.** An input with the metadata `pravega/since: last`, of an asset without partitions, reads the
-    events since the range of the last run; with `latest`, the first run starts at the tail. A run that is retried or
-    executed again reads the same range; the next run also reads the range of a failed run.
+    events since the range of the last run; with `latest`, the first run starts at the tail. So do ops of jobs and of
+    graphs of assets; the stream is that of `asset_key` of the `In`, or of its metadata `pravega/stream`. A run
+    that is retried or executed again reads the same range; the next run also reads the range of a failed run.
 
     **Event times.** The range of a partition is kept in the cut ledger under the asset's name, and only events of its
     times are read. It is done when this IO manager has written the asset, or when the asset calls `StreamRead.done`.
@@ -52,8 +55,8 @@ class PravegaSparkIOManager(StreamIOManager):
     re-executions add nothing to the first success. A partition is written once, because a stream cannot be overwritten;
     to write it again after a change of the code, name the next generation in the run config of the output
     (`rebuild: 2`). The materialization has the cuts before and after the events, their number, bytes, events per
-    second, the write id and the generation; its data version is the cuts. If other programs write to the stream at the
-    same time, their events may also be between the cuts.
+    second, the write id and the generation; its data version is the cuts. If others write to the stream at the same
+    time, their events may also be between the cuts: an input of the asset then refuses the range.
 
     Errors that no retry can help fail the step at once, whatever its retry policy.
     """
@@ -80,7 +83,7 @@ class PravegaSparkIOManager(StreamIOManager):
         """The ranges as one DataFrame, or as a `StreamRead` if that is the type of the input."""
         spark, config = spark_session(self.master, self.spark_conf), self.pravega.get_config()
         columns = decoded_columns(context)
-        if context.dagster_type.typing_type is not StreamRead:
+        if input_type(context) is not StreamRead:
             return _selected(context, load_pieces(spark, config, ranges.stream, ranges.pieces, ranges.options, columns))
         frame, count = load_pieces_counted(spark, config, ranges.stream, ranges.pieces, ranges.options, columns)
         return StreamRead(ranges, count, _selected(context, frame))

@@ -10,6 +10,7 @@ from dagster import InputContext
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.io.range_read import RangeRead
 from dagster_pravega.metadata.columns import COLUMNS_KEY
+from dagster_pravega.metadata.steps import input_name, input_type
 from dagster_pravega.partitions.input_range import InputRange
 from pravega_jobs.remote.orders import InputOrder, RangeOrder
 
@@ -43,7 +44,7 @@ class HandedRange(RangeRead):
 
 def is_handed(context: InputContext) -> bool:
     """Return True if another process reads the input."""
-    return context.dagster_type.typing_type is HandedRange
+    return input_type(context) is HandedRange
 
 
 def handed_range(context: InputContext, ranges: InputRange) -> HandedRange:
@@ -54,7 +55,7 @@ def handed_range(context: InputContext, ranges: InputRange) -> HandedRange:
     """
     if COLUMNS_KEY in context.definition_metadata:
         raise ConfigurationError(
-            f"the metadata {COLUMNS_KEY!r} of input {context.name!r} are not known to the process that reads it: leave "
+            f"the metadata {COLUMNS_KEY!r} of {input_name(context)} are not known to the process that reads it: leave "
             "them out, and select the columns of the DataFrame in that process"
         )
     return HandedRange(ranges, ReportedCount(), context.name)

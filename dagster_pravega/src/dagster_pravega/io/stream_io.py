@@ -14,6 +14,8 @@ from dagster import (
 from pydantic import Field
 
 from aiopravega import StreamName
+from aiopravega.errors import PravegaError
+from aiopravega.ledger import Sink
 from dagster_pravega.io.input_finder import find_input
 from dagster_pravega.io.remote_range import handed_range, is_handed
 from dagster_pravega.io.write_measures import WrittenOutput, measures_of_inputs
@@ -23,15 +25,17 @@ from dagster_pravega.metadata.preview import preview
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.steps import part_name, step_of
 from dagster_pravega.metadata.written import WriteConfig, claimant_of, write_name
+from dagster_pravega.partitions.claimants import succeeded_steps
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.spark.options import LEDGER_OPTION
 from pravega_jobs.writes import Written, finished_write, write_unless_done
 
 _Step = tuple[str, str]  # the ids of a run and of its step
-# Ranges that the inputs of steps read, until an output is written, maybe by another IO manager.
-_ranges_read: dict[_Step, dict[str, InputRange]] = {}
+# Ranges that the inputs of steps read, until the steps have ended; another IO manager may write the outputs.
+_ranges_read: "dict[_Step, dict[str, tuple[StreamIOManager, InputRange]]]" = {}
 
 
 class StreamIOManager(ConfigurableIOManager):
@@ -48,8 +52,24 @@ class StreamIOManager(ConfigurableIOManager):
     )
 
     def teardown_after_execution(self, context: InitResourceContext) -> None:
-        """Forget the inputs at the end of the run, or of its step in this process; called by Dagster."""
-        _forget_run(context.run_id)
+        """Record what the steps of this process have read as done, if they have succeeded; called by Dagster.
+
+        A step may write elsewhere, or nothing, so only its success tells. If the ledger cannot be asked now, the next
+        run asks Dagster for the step.
+        """
+        read, instance = self._pop_inputs(None if context.run is None else context.run.run_id), context.instance
+        succeeded = succeeded_steps(instance, list({run_id for (run_id, _), _ in read})) if read and instance else set()
+        was_closed = self.pravega.is_closed
+        try:
+            for (_, step_key), ranges in read:
+                if step_key in succeeded:
+                    ranges.finish()
+        except PravegaError as error:
+            if context.log is not None:
+                context.log.warning("What the run has read is not recorded as done, the next run does: %s", error)
+        finally:
+            if was_closed:
+                self.pravega.close()
 
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
@@ -83,7 +103,9 @@ class StreamIOManager(ConfigurableIOManager):
         """
         with failing_for_good():
             ranges = find_input(context, self.pravega, self.options)
-            _keep_input(context, ranges)
+            if step_of(context) is not None:
+                # A retry of the step replaces it.
+                _ranges_read.setdefault(_step_of(context), {})[context.name] = self, ranges
             if is_handed(context):
                 return handed_range(context, ranges)
             return self.load_range(context, ranges)
@@ -104,18 +126,33 @@ class StreamIOManager(ConfigurableIOManager):
             generation = generation_of(configured, context.step_context.dagster_run)
             stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
             schema = self.schema_metadata(obj)
+            inputs, part = _inputs(context), part_name(context.step_context, context.name)
+            ledger = self.options.get(LEDGER_OPTION)
+            sink = Sink(kind="write", target=str(stream), id=write_id, generation=generation, ledger=ledger)
+            for ranges in inputs.values():
+                ranges.declare(part, sink)
             done = self._write(context, obj, stream, write_id, generation)
             client = self.pravega.client
             written = WrittenOutput.find(client, stream, done)
             metadata = written.metadata(client, generation, of_partition=context.has_asset_partitions)
             if written.cuts is not None:
                 metadata |= preview(client, written.cuts, stream, self.preview_events)
-        inputs = _pop_inputs(context)
-        for ranges in inputs.values():
-            ranges.finish()
+            for ranges in inputs.values():
+                ranges.finish(part)
         context.add_output_metadata({**metadata, **measures_of_inputs(inputs), **schema})
         if written.cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
+
+    def _pop_inputs(self, run_id: str | None) -> list[tuple[_Step, InputRange]]:
+        """Take what this manager has loaded for the steps of a run that is over in this process."""
+        found = []
+        for step in [step for step in _ranges_read if step[0] == run_id]:
+            inputs = _ranges_read[step]
+            found += [(step, ranges) for manager, ranges in inputs.values() if manager is self]
+            _ranges_read[step] = {name: each for name, each in inputs.items() if each[0] is not self}
+            if not _ranges_read[step]:
+                del _ranges_read[step]
+        return found
 
     def _write(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> Written:
         client = self.pravega.client
@@ -134,20 +171,9 @@ class StreamIOManager(ConfigurableIOManager):
         return done
 
 
-def _keep_input(context: InputContext, ranges: InputRange) -> None:
-    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
-    _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
-
-
-def _pop_inputs(context: OutputContext) -> dict[str, InputRange]:
-    """The ranges of a step's inputs, by their names, for its first output; a second output gets none."""
-    return _ranges_read.pop(_step_of(context), {})
-
-
-def _forget_run(run_id: str | None) -> None:
-    """Forget the inputs of a run that is over in this process."""
-    for step in [step for step in _ranges_read if step[0] == run_id]:
-        _ranges_read.pop(step, None)
+def _inputs(context: OutputContext) -> dict[str, InputRange]:
+    """The ranges of a step's inputs, by their names."""
+    return {name: ranges for name, (_, ranges) in _ranges_read.get(_step_of(context), {}).items()}
 
 
 def _step_of(context: InputContext | OutputContext) -> _Step:

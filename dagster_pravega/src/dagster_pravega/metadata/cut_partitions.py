@@ -12,6 +12,7 @@ from aiopravega import StreamName
 from aiopravega.intervals.chain.losses import is_passage
 from aiopravega.intervals.chain.next_start import BEGINNING
 from aiopravega.ledger import CutRecord, Interval, IntervalState
+from dagster_pravega.metadata.steps import step_of
 
 
 class StreamCutPartitions(DynamicPartitionsDefinition):
@@ -48,8 +49,8 @@ class StreamCutPartitions(DynamicPartitionsDefinition):
 
 def cut_partitions_of(context: InputContext, stream: StreamName) -> StreamCutPartitions | None:
     """The run's partitions definition, if its partitions are ranges of this stream; None otherwise."""
-    step = context.step_context
-    definition = step.run_partitions_def if step.has_partitions else None
+    step = step_of(context)
+    definition = step.run_partitions_def if step is not None and step.has_partitions else None
     return definition if isinstance(definition, StreamCutPartitions) and definition.stream == stream else None
 
 

@@ -25,13 +25,13 @@ def generation_of(configured: int | None, run: DagsterRun) -> int:
     return parse_generation(_said(configured, run.tags, REBUILD_TAG))
 
 
-def claim_of(configured: int | None, run: DagsterRun) -> int:
-    """The number of the claim that a run reads of its partition.
+def claim_of(configured: int | None, run: DagsterRun | None) -> int:
+    """The number of the claim that a run reads of its partition; 1 outside of runs, unless it is configured.
 
     Raises:
         ConfigurationError: it is not a whole number of at least 1, or configuration and tag differ.
     """
-    text = str(_said(configured, run.tags, CLAIM_TAG)).strip()
+    text = str(_said(configured, {} if run is None else run.tags, CLAIM_TAG)).strip()
     if not text.isdecimal() or int(text) < 1:
         raise ConfigurationError(f"claim is {text!r}, but must be a whole number of at least 1")
     return int(text)

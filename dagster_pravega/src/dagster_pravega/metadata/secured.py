@@ -53,6 +53,11 @@ class SecuredResource(ConfigurableResource[R], Generic[R]):
         """Close the connections; called by Dagster."""
         self.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """True if no connection is open."""
+        return self._opened is None
+
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
         opened, self._opened = self._opened, None

@@ -14,6 +14,7 @@ KIND: Final = "pravega"
 STREAM_KEY: Final = "pravega/stream"
 CUTS_KEY: Final = "pravega/cuts"
 OPTIONS_KEY: Final = "pravega/options"
+SINCE_KEY: Final = "pravega/since"
 _SCOPE_AND_STREAM: Final = 2  # parts of a key
 _URI_KEY: Final = "dagster/uri"  # Dagster shows it as the address of an asset
 TABLE_NAME_KEY: Final = "dagster/table_name"

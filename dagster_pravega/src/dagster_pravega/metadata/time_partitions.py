@@ -29,10 +29,6 @@ class TimePartition:
     window: TimeWindow
     others: str = ""
 
-    def consumer(self, name: str) -> str:
-        """The consumer of the partition in the cut ledger: the asset's consumer, and the rest of the key."""
-        return f"{name} {self.others}" if self.others else name
-
 
 def is_of_time(definition: PartitionsDefinition | None) -> bool:
     """Return True if each partition has exactly one window of time: not two dimensions of time."""

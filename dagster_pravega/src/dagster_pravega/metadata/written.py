@@ -7,6 +7,8 @@ from dagster import AssetKey, Config, DagsterRun, OutputContext
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
+from dagster_pravega.metadata.steps import step_of
+from pravega_jobs.identity.names import write_of_asset
 
 WRITE_ID_KEY: Final = "pravega/write_id"
 GENERATION_KEY: Final = "pravega/generation"
@@ -29,12 +31,18 @@ def write_name(context: OutputContext) -> str:
     run, have the name of that run.
 
     Raises:
-        ConfigurationError: the output is not one asset, or not one partition.
+        ConfigurationError: the output is not one asset, or not one partition, or is no output of a step.
     """
+    step = step_of(context)
+    if step is None:
+        raise ConfigurationError(
+            "a write has the name of its run or partition, and is done once under it, but this output is stored "
+            "outside of a step: let dagster.materialize make the asset, or write with spark.write or a client's writer"
+        )
     if not context.has_asset_key:
         raise ConfigurationError(f"output {context.name!r} is not an asset, and only assets are written to streams")
     partitions = context.asset_partition_keys if context.has_asset_partitions else None
-    return name_of_write(context.asset_key, partitions, context.step_context.dagster_run)
+    return name_of_write(context.asset_key, partitions, step.dagster_run)
 
 
 def claimant_of(run_id: str, step_key: str) -> str:
@@ -52,11 +60,9 @@ def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterR
         ConfigurationError: there are several partitions.
     """
     asset = key.to_user_string()
-    if partitions is None:
-        return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
-    if len(partitions) != 1:
+    if partitions is not None and len(partitions) != 1:
         raise ConfigurationError(
             f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
             "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
         )
-    return f"dagster/{asset}/partition {partitions[0]}"
+    return write_of_asset(asset, partitions[0] if partitions else None, run.root_run_id or run.run_id)

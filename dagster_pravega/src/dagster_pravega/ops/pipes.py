@@ -11,11 +11,13 @@ from typing import Any, Final
 from dagster import AssetExecutionContext, AssetKey, MaterializeResult, PipesClientCompletedInvocation
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Sink
 from dagster_pravega.io.remote_range import HandedRange
 from dagster_pravega.io.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import data_version
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
+from dagster_pravega.metadata.steps import part_name
 from dagster_pravega.metadata.written import claimant_of, name_of_write
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.remote.orders import (
@@ -176,6 +178,15 @@ def hand_over(
                 claimant_of(step.run_id, step.step.key),
                 dict(options or {}),
             )
+            sink = Sink(
+                kind="write",
+                target=str(write.stream),
+                id=write.write_id,
+                generation=write.generation,
+                ledger=write.options.get(LEDGER_OPTION),
+            )
+            for read in reads:
+                read.ranges.declare(part_name(step, output), sink)
         inputs = {read.name: read.order() for read in reads}
         order = WorkOrder(connection_without_secrets(config), inputs, write)
     return RemoteRun(pravega, reads, order, assets[0], of_partition)

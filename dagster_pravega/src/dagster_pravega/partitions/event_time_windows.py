@@ -15,11 +15,12 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
-from aiopravega.intervals.chain.claims import claim_times_again
-from aiopravega.ledger import CutRecord
-from dagster_pravega.metadata.measures import CONSUMER_KEY
+from aiopravega.intervals.chain.claims import claim_times_again, interval_name
+from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.metadata.spec import options_of, plain
+from dagster_pravega.metadata.steps import need_step, step_of
 from dagster_pravega.metadata.time_partitions import is_of_time, time_partitions
+from dagster_pravega.partitions.consumers import Consumer, consumer_of
 from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
@@ -31,7 +32,7 @@ class EventTimeWindow:
     """The event times `since <= time < until` of a stream, for one consumer, with the options of the search."""
 
     stream: StreamName
-    consumer: str
+    consumer: Consumer
     since: datetime
     until: datetime
     unit: TimeUnit
@@ -50,14 +51,17 @@ class EventTimeWindow:
         Raises:
             NotYetError: events of these times may still be written.
             LedgerError: a later claim of a window that has no first claim.
+            ConfigurationError: an earlier release has claimed the window under another name.
             PravegaError: no range is known that has all events of the window.
         """
+        interval = Interval(self.consumer.name, self.stream, interval_name(self.since, self.until))
+        self.consumer.check_continued(client, interval, chained=False)
         if number > 1:
             times = (self.since, self.until)
             again = claim_times_again(
                 client.asynchronous,
                 self.stream,
-                self.consumer,
+                self.consumer.name,
                 times,
                 number,
                 by=by,
@@ -68,7 +72,7 @@ class EventTimeWindow:
             claim_times(
                 client.asynchronous,
                 self.stream,
-                self.consumer,
+                self.consumer.name,
                 (self.since, self.until),
                 ahead=self.ahead,
                 clip=self.clip,
@@ -106,8 +110,8 @@ def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[s
     Raises:
         ConfigurationError: an option is not valid.
     """
-    step = context.step_context
-    partitions = step.run_partitions_def if step.has_partitions else None
+    step = step_of(context)
+    partitions = step.run_partitions_def if step is not None and step.has_partitions else None
     if not is_of_time(partitions):
         return []
     consumer, on_truncated = consumer_of(context), on_truncated_of(context)
@@ -117,7 +121,7 @@ def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[s
     return [
         EventTimeWindow(
             stream,
-            partition.consumer(consumer),
+            consumer.with_rest(partition.others),
             partition.window.start,
             partition.window.end,
             unit_of(options),
@@ -136,7 +140,7 @@ def unit_of(options: Mapping[str, str]) -> TimeUnit:
 
 def run_keys(context: InputContext) -> list[str]:
     """The keys of a run's partitions: one, or several of a backfill in one run."""
-    step = context.step_context
+    step = need_step(context, "a partition")
     if step.has_partition_key:
         return [step.partition_key]
     definition = step.run_partitions_def
@@ -144,21 +148,6 @@ def run_keys(context: InputContext) -> list[str]:
         return []
     with partition_loading_context(dynamic_partitions_store=context.instance):
         return list(definition.get_partition_keys_in_range(step.partition_key_range))
-
-
-def consumer_of(context: InputContext) -> str:
-    """The consumer of an input in the cut ledger: `pravega/consumer` of the `AssetIn`, or `dagster/` and the asset.
-
-    Raises:
-        ConfigurationError: the metadata is not a name.
-    """
-    given: Any = plain(context.definition_metadata.get(CONSUMER_KEY))
-    if given is not None:
-        if not isinstance(given, str) or not given:
-            raise ConfigurationError(f"the metadata {CONSUMER_KEY!r} is {given!r}, but must be a name")
-        return given
-    keys = context.step_context.get_output_asset_keys()
-    return "dagster/" + ", ".join(sorted(key.to_user_string() for key in keys))
 
 
 def on_truncated_of(context: InputContext) -> OnTruncated:

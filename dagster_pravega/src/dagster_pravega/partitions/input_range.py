@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from dagster import DataVersion
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.blocking import PravegaClient
+from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import ConfigurationError, InvalidRangeError
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import CutRecord, Sink
 from dagster_pravega.metadata.measures import (
     CLAIM_KEY,
     FROM_HEAD_KEY,
@@ -25,6 +25,7 @@ from dagster_pravega.metadata.measures import (
     taken_measures,
     versions_of,
 )
+from pravega_jobs.identity.sinks import declare_sink
 
 WantedRange: TypeAlias = tuple[StreamCutRange, Times | None]
 
@@ -48,11 +49,32 @@ class InputPiece:
 
 @dataclass(frozen=True, slots=True)
 class TakenInterval:
-    """An interval of the cut ledger that the run processes, with its partition's key; `finish` records it as done."""
+    """An interval of the cut ledger that a step processes, with its partition's key.
+
+    `client` gives the client: the resource may have opened another one since the interval was taken.
+    """
 
     record: CutRecord
-    finish: Callable[[], None] = field(repr=False)
+    client: Callable[[], PravegaClient] = field(repr=False)
+    by: str
     partition: str | None = None
+
+    def declare(self, part: str, sink: Sink) -> None:
+        """Record into what a part of the step's work is written, before it is written.
+
+        Raises:
+            LedgerError: another run has taken the range over.
+        """
+        client, ledger = self.client(), self._ledger.asynchronous
+        client.run(declare_sink(client.asynchronous, ledger, self.record.identity, part, sink))
+
+    def finish(self, part: str | None = None) -> bool:
+        """Record that the interval, or a part of the step's work, is done; True if all of it is."""
+        return self._ledger.finish(self.record.identity, self.record.range, by=self.by, part=part).is_done
+
+    @property
+    def _ledger(self) -> CutLedger:
+        return self.client().cut_ledger(self.record.stream.scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +123,19 @@ class InputRange:
         """The data version of an asset that depends on these ranges only."""
         return versions_of([(piece.cuts, piece.times) for piece in self.pieces])
 
-    def finish(self) -> None:
-        """Record all intervals as done."""
+    def declare(self, part: str, sink: Sink) -> None:
+        """Record into what a part of the step's work is written, before it is written.
+
+        Raises:
+            LedgerError: another run has taken a range over.
+        """
         for each in self.taken:
-            each.finish()
+            each.declare(part, sink)
+
+    def finish(self, part: str | None = None) -> None:
+        """Record all intervals as done, or one part of the step's work."""
+        for each in self.taken:
+            each.finish(part)
 
     def metadata(self) -> dict[str, Any]:
         """Metadata of a materialization: interval, event times, segments, watermarks, cuts.

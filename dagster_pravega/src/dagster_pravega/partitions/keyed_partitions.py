@@ -18,8 +18,10 @@ from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.ranges import RangeConfig
+from dagster_pravega.metadata.steps import step_of
 from dagster_pravega.metadata.time_partitions import is_of_time
-from dagster_pravega.partitions.event_time_windows import consumer_of, run_keys
+from dagster_pravega.partitions.consumers import Consumer, consumer_of
+from dagster_pravega.partitions.event_time_windows import run_keys
 from pravega_jobs.spark.options import TIME_OPTION
 
 _WAYS: Final = (
@@ -36,6 +38,7 @@ class KeyedPartition:
     interval: Interval
     kind: str
     by_ledger: bool = False
+    consumer: Consumer | None = None
 
     @property
     def stream(self) -> StreamName:
@@ -88,6 +91,8 @@ class KeyedPartition:
         return record
 
     def _find(self, client: PravegaClient) -> CutRecord | None:
+        if self.consumer is not None:
+            self.consumer.check_continued(client, self.interval, chained=False)
         try:
             record = client.cut_ledger(self.stream.scope).find(self.interval)
         except TableNotFoundError:
@@ -115,7 +120,7 @@ def keyed_partitions(
         ConfigurationError: the partitions are ranges of the ledger, and the run config names one range for several
             partitions, or asks for a later claim.
     """
-    step = context.step_context
+    step = step_of(context)
     cuts = cut_partitions_of(context, stream)
     if cuts is not None:
         keys = run_keys(context)
@@ -130,7 +135,7 @@ def keyed_partitions(
                 "events: later events are in the partitions after it"
             )
         return [KeyedPartition(cuts.interval(key), type(cuts).__name__, by_ledger=True) for key in keys]
-    if not step.has_partitions or context.has_asset_partitions:
+    if step is None or not step.has_partitions or context.has_asset_partitions:
         return []
     definition = step.run_partitions_def
     kind = type(definition).__name__
@@ -142,4 +147,5 @@ def keyed_partitions(
     if configured is not None and len(keys) > 1:
         return []
     consumer = consumer_of(context)
-    return [KeyedPartition(claimed_again(Interval(consumer, stream, key), claim), kind) for key in keys]
+    intervals = [claimed_again(Interval(consumer.name, stream, key), claim) for key in keys]
+    return [KeyedPartition(interval, kind, consumer=consumer if claim == 1 else None) for interval in intervals]

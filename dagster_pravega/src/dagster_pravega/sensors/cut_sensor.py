@@ -5,10 +5,13 @@ record, and last moves the cursor. If a tick is killed anywhere, the next tick f
 repeats the rest: Dagster adds a partition once, and starts one run for a run key.
 """
 
+import asyncio
+import contextlib
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 
@@ -17,16 +20,23 @@ from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFou
 from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
+from aiopravega.intervals.chain.take_over import AskSink, Judge, explain_wait
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
-from dagster_pravega.metadata.spec import STREAM_KEY
-from dagster_pravega.partitions.run_ends import ended_run_of_partition, record_end_of_run
+from dagster_pravega.metadata.spec import STREAM_KEY, plain
+from dagster_pravega.partitions.claimants import deployment_of, judge_of
+from dagster_pravega.resources.landing_database import table_without_database
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
+from pravega_jobs.identity.sinks import asking_sinks
+
+_AUTHOR: Final = "dagster sensor "
+# A sensor of another code location that has had no tick for so long is gone.
+_GONE_SECONDS: Final = 300.0
 
 
 def build_stream_cut_sensor(
@@ -55,8 +65,11 @@ def build_stream_cut_sensor(
     The conditions are the same as for Airflow's `PravegaStreamCutSensor`, without the conditions for a single run. All
     given conditions must hold, or, with `combine="any"`, one of them. Each range starts at the end of the consumer's
     last range, in either scheduler. The interval of a range is done when the IO manager has written the asset, when the
-    asset calls `StreamRead.done`, or when the sensor sees that its run, or a re-execution of the run, has succeeded.
-    The sensor records a failed run as well.
+    asset calls `StreamRead.done`, or when its step has succeeded, in its run or in a re-execution. While the last range
+    is not done, the reason of a skipped tick says for whom the sensor waits, and what ends the wait.
+
+    One sensor claims the ranges of a consumer. Its target may be several assets; a second sensor fails its ticks, and
+    names the first one.
 
     If the cluster does not answer, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
@@ -77,8 +90,9 @@ def build_stream_cut_sensor(
         combine: `"all"` or `"any"` of these conditions.
         since: the start of a consumer without ranges: `"last"` is the head, `"latest"` the tail at the first tick.
         on_open: if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at once if it
-            failed, and otherwise after `open_timeout`; `"skip"`: start where it ended.
-        open_timeout: the time until a range that has not failed is taken over.
+            failed; `"skip"`: start where it ended. With `"wait"`, a range whose run has failed for good is started
+            again with the next events.
+        open_timeout: the time until `"take_over"` takes a range of a run that this Dagster does not know.
         on_truncated: if the events after the last range were removed: `"fail"`, or `"skip"` them, which the cut ledger
             records.
         resource_key: of the `PravegaResource`.
@@ -110,14 +124,15 @@ def build_stream_cut_sensor(
 
     description = f"Runs the next range of {stream} for {consumer!r}: {condition}."
 
-    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
+    # With these tags only: another run of the partition may be of other assets.
+    tags = _tags(partitions_def)
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description, tags)
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
-        by = f"dagster sensor {name}{_deployment(context.instance)}"
-        # With these tags only: another run of the partition may be of other assets.
-        tags = _tags(partitions_def)
-        run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
-        tick = _Tick(partitions_def, rules, watch, by, context.cursor, run)
+        others = _OtherSensors(context, name, tags)
+        by = others.author(name)
+        tick = _Tick(partitions_def, rules, watch, by, context.cursor, judge_of(context.instance), others)
         try:
             result = ask_in_tick(resource, tick.new_intervals)
         except StreamSealedError as error:
@@ -158,7 +173,8 @@ class _Tick:
     watch: StreamWatch
     by: str
     cursor: str | None
-    run: dg.DagsterRun | None
+    judge: Judge
+    others: "_OtherSensors"
 
     async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
         """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
@@ -171,16 +187,21 @@ class _Tick:
             await client.head(stream)  # fails before a ledger is made for a missing stream
             await ledger.create()
             last = None
+        if last is not None:
+            await asyncio.to_thread(self.others.check_alone, last.record)
         cursor = self.cursor
         if last is not None and last.interval not in (cursor, BEGINNING):
             records = await self._after_cursor(ledger)
             cursor = last.interval
             if any(is_partition(record) for record in records):
                 return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
-        ours = last is not None and (last.interval, last.record.recorded_by) == (self.cursor, self.by)
-        if last is not None and self.run is not None and ours:
-            await record_end_of_run(ledger, last.record, self.run)
-        taken = await take_next(client, ledger, new, self.rules, self.watch, by=self.by)
+        ask_sink = asking_sinks(client, table_without_database)
+        if last is not None and last.record.is_waiting:
+            wait = await self._wait_for_more(client, ledger, last.record, ask_sink)
+            if wait is not None:
+                return _NewIntervals([], cursor, wait)
+        rules = replace(self.rules, judge=self.judge, ask_sink=ask_sink)
+        taken = await take_next(client, ledger, new, rules, self.watch, by=self.by)
         if isinstance(taken, NotNow):
             return _NewIntervals([], cursor, taken.reason)
         before = None if last is None else await ledger.find(last.record.identity)
@@ -189,6 +210,23 @@ class _Tick:
         alone = last is not None and taken.number == last.record.number + 1
         return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
 
+    async def _wait_for_more(
+        self, client: PravegaClient, ledger: CutLedger, last: CutRecord, ask_sink: AskSink
+    ) -> str | None:
+        """The reason to leave a failed range alone: without more events behind it, each tick would start it again."""
+        state = await self.judge(last)
+        if not state.is_over or self.rules.on_open is not OnOpen.WAIT:
+            return None
+        for part in last.parts:
+            if part.done or (part.sink is not None and await ask_sink(part.sink, last)):
+                return None  # what it has written closes the range, or has to be completed by its own run
+        with contextlib.suppress(StreamSealedError):  # there will be no more events
+            if await self.watch.end_if_moved(client, last.range.end, check=False) is not None:
+                return None
+        if last.state is IntervalState.OPEN:
+            last = await ledger.fail(last.identity, f"its run has {state.value}", by=self.by)
+        return f"{explain_wait(last, state)}; new events behind it start its range again, together with them"
+
     async def _after_cursor(self, ledger: CutLedger) -> Sequence[CutRecord]:
         """The intervals after the cursor's interval; all intervals if the ledger does not have the cursor's."""
         records = await ledger.records(self.partitions.consumer, self.partitions.stream)
@@ -196,13 +234,50 @@ class _Tick:
         return records[names.index(self.cursor) + 1 :] if self.cursor in names else records
 
 
-def _deployment(instance: dg.DagsterInstance) -> str:
-    """The id of this instance of Dagster, as text: another instance may have a sensor of the same name."""
-    # Imported here: with it come SQLAlchemy and Alembic, more than half of what an import of this package costs.
-    from dagster._core.storage.runs import SqlRunStorage
+class _OtherSensors:
+    """The other sensors of this Dagster: of two that claim ranges for one consumer, each would get a part of them."""
 
-    storage = instance.run_storage
-    return f" of {storage.get_run_storage_id()}" if isinstance(storage, SqlRunStorage) else ""
+    def __init__(self, context: dg.SensorEvaluationContext, name: str, tags: Mapping[str, str]) -> None:
+        self._context, self._name, self._tags = context, name, tags
+        self._deployment = deployment_of(context.instance)
+
+    def author(self, name: str) -> str:
+        """The author of the records of a sensor with this name."""
+        return f"{_AUTHOR}{name}{self._deployment}"
+
+    def check_alone(self, last: CutRecord) -> None:
+        """Refuse to continue the chain of another sensor that is there and on.
+
+        Raises:
+            ConfigurationError: another sensor of this Dagster claims the ranges of this consumer.
+        """
+        author = last.recorded_by
+        if not self._deployment or not (author.startswith(_AUTHOR) and author.endswith(self._deployment)):
+            return
+        other = author.removeprefix(_AUTHOR).removesuffix(self._deployment)
+        if other == self._name or not self._claims(other):
+            return
+        raise ConfigurationError(
+            f"sensor {other!r} claims the ranges of {last.stream} for {last.consumer!r}, and sensor {self._name!r} "
+            f"would take a part of them away from it: give {other!r} the targets of both, or give this sensor and its "
+            f"assets StreamCutPartitions with a consumer of their own. If {other!r} is not there any more, stop it on "
+            "the page of automations, or wait until it has had no tick for some minutes"
+        )
+
+    def _claims(self, other: str) -> bool:
+        repository = self._context.repository_def
+        if repository is not None and repository.has_sensor_def(other):
+            metadata = repository.get_sensor_def(other).metadata
+            return all(plain(metadata.get(key)) == value for key, value in self._tags.items())
+        # It may be of another code location, or gone: Dagster keeps its state in both cases.
+        from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
+
+        for state in self._context.instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
+            data = state.instigator_data
+            if state.name == other and state.is_running and isinstance(data, SensorInstigatorData):
+                ticked = data.last_tick_start_timestamp or data.last_tick_timestamp or 0.0
+                return time.time() - ticked < max(_GONE_SECONDS, 3.0 * (data.min_interval or 0))
+        return False
 
 
 def _tags(partitions: StreamCutPartitions) -> dict[str, str]:

@@ -4,7 +4,7 @@ Dagster ends a tick after 60 s, with an error about the code server. The sum of 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
 from dagster import (
@@ -65,6 +65,7 @@ def cluster_sensor(
     minimum_interval_seconds: int,
     default_status: DefaultSensorStatus,
     description: str,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[TickFunction], SensorDefinition]:
     """A decorator that makes a sensor of a function for one tick, with these settings and the resource."""
     return sensor(
@@ -74,4 +75,5 @@ def cluster_sensor(
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=description,
+        metadata=metadata,
     )

@@ -22,9 +22,12 @@ def consumer_of_task(job: str, task: str) -> str:
     return f"{job}/{task}"
 
 
-def consumer_of_assets(keys: Iterable[str]) -> str:
-    """The consumer of the node of one or several assets in Dagster: `dagster/KEY`, by all assets that the node has."""
-    return f"{DAGSTER}/{', '.join(sorted(keys))}"
+def consumer_of_assets(keys: Iterable[str], name: str | None = None) -> str:
+    """The consumer of the node of one or several assets in Dagster: `dagster/KEY`, by all assets that the node has.
+
+    `name` is that of the input, if another input of the node reads the same stream.
+    """
+    return f"{DAGSTER}/{', '.join(sorted(keys))}" + ("" if name is None else f" input {name}")
 
 
 def consumer_of_op(owner: str, path: str, name: str) -> str:

@@ -45,7 +45,9 @@ def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> 
     return ask
 
 
-async def declare_sink(client: PravegaClient, ledger: CutLedger, interval: Interval, part: str, sink: Sink) -> CutRecord:
+async def declare_sink(
+    client: PravegaClient, ledger: CutLedger, interval: Interval, part: str, sink: Sink
+) -> CutRecord:
     """Record into what a part of a claim is written, before the first request of its write.
 
     A write that a take-over has closed is reopened: the claim is the caller's again, or still.

@@ -33,14 +33,14 @@ class DeltaFolder(LocalFolder):
     other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
     """
 
-    def place(self) -> str:
+    def location(self) -> str:
         """The folder, without links."""
         return f"delta:{local_path(self.path).resolve()}"
 
     def identity(self) -> str:
-        """The id of the table in its metadata; the place, if there is none."""
+        """The id of the table in its metadata; the location, if there is none."""
         table = self.stored.table()
-        return self.place() if table is None else f"delta:{table.metadata().id}"
+        return self.location() if table is None else f"delta:{table.metadata().id}"
 
     @contextmanager
     def standing(self) -> Iterator[DeltaStanding]:

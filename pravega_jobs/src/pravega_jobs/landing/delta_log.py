@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _RESTORE: Final = "RESTORE"
-# The names of commits that make a table, maybe in the place of another one, begin like this.
+# The names of commits that make a table, maybe instead of another one, begin like this.
 _MADE: Final = ("CREATE", "REPLACE")
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaCommit:
-    """A commit: its operation, its application transactions, and True if it took rows out, maybe to write them anew.
+    """A commit: its operation, its application transactions, and True if it took rows out, maybe to write them again.
 
-    `restored`: the version that it restored; None: it is no restore, or the version is not known.
+    `restored`: the version that it restored; None: it restores none, or one that is not known.
     """
 
     version: int
@@ -73,7 +73,7 @@ class DeltaLog:
             version = commit.restored if commit.operation == _RESTORE else version - 1
 
     def _goes_on(self) -> bool:
-        """True if the history goes on in commits that are cleaned away; `_last` is the oldest that is left."""
+        """True if the history continues in commits that are cleaned away; `_last` is the oldest that is left."""
         last = self._last
         return not (
             last is None

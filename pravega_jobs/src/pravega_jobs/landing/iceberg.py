@@ -55,14 +55,14 @@ class Iceberg(LandingTable):
         if not all(self.identifier.split(".")) or "." not in self.identifier:
             raise ConfigurationError(f"{self.identifier!r} is not the name of a table of Iceberg: namespace.table")
 
-    def place(self) -> str:
+    def location(self) -> str:
         """The name of the table in its catalog."""
         return f"iceberg:{self.catalog}/{self.identifier}"
 
     def identity(self) -> str:
-        """The UUID of the table; the place, if there is none."""
+        """The UUID of the table; the location, if there is none."""
         table = self.table()
-        return self.place() if table is None else f"iceberg:{table.metadata.table_uuid}"
+        return self.location() if table is None else f"iceberg:{table.metadata.table_uuid}"
 
     @contextmanager
     def standing(self) -> Iterator[IcebergStanding]:

@@ -128,14 +128,14 @@ class ParquetFolder(LocalFolder):
     rows for a moment, never both.
     """
 
-    def place(self) -> str:
+    def location(self) -> str:
         """The folder, without links."""
         return f"parquet:{local_path(self.path).resolve()}"
 
     def identity(self) -> str:
-        """The mark of the table, which its first landing has made; the place, if there is none."""
+        """The mark of the table, which its first landing has made; the location, if there is none."""
         mark = self._work / _MARK
-        return f"parquet:{mark.read_text()}" if mark.exists() else self.place()
+        return f"parquet:{mark.read_text()}" if mark.exists() else self.location()
 
     @contextmanager
     def standing(self) -> Iterator[ParquetStanding]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.postgres_copy import STAGED_BY, Copied, copy_rows, postgres_type
-from pravega_jobs.landing.postgres_notes import NOTES, Place, PostgresStanding
+from pravega_jobs.landing.postgres_notes import NOTES, Location, PostgresStanding
 from pravega_jobs.landing.postgres_sql import (
     connect,
     drop_if_unused,
@@ -75,24 +75,24 @@ class Postgres(LandingTable):
     def __post_init__(self) -> None:
         split_name(self.table)
 
-    def place(self) -> str:
+    def location(self) -> str:
         """The table's name with its schema, in its database on its server.
 
         Raises:
             LandingError: the server cannot be asked.
         """
         with transaction(self.dsn) as cursor:
-            found = Place.found(cursor, self.table)
+            found = Location.found(cursor, self.table)
             return f"{_database(cursor)}/{found.schema}.{found.name}"
 
     def identity(self) -> str:
-        """The oid of the table, in its database on its server; the place, if there is no such table.
+        """The oid of the table, in its database on its server; the location, if there is no such table.
 
         Raises:
             LandingError: the server cannot be asked.
         """
         with transaction(self.dsn) as cursor:
-            found = Place.found(cursor, self.table)
+            found = Location.found(cursor, self.table)
             return f"{_database(cursor)}/{found.oid or f'{found.schema}.{found.name}'}"
 
     @contextmanager
@@ -103,13 +103,13 @@ class Postgres(LandingTable):
             LandingError: the server cannot be asked.
         """
         with transaction(self.dsn) as cursor:
-            yield PostgresStanding(cursor, Place.found(cursor, self.table))
+            yield PostgresStanding(cursor, Location.found(cursor, self.table))
 
     def rows(self) -> dict[tuple[str, str], int]:
         """Numbers of rows by consumer and interval, counted in the table. It reads the whole table."""
         own = ", ".join(OWN_COLUMNS)
         with transaction(self.dsn) as cursor:
-            found = Place.found(cursor, self.table)
+            found = Location.found(cursor, self.table)
             if found.oid is None:
                 return {}
             cursor.execute(f"select {own}, count(*) from {found.table} group by {own}")
@@ -140,13 +140,13 @@ class Postgres(LandingTable):
         with closing(connect(self.dsn)) as connection:
             with statements(connection) as cursor:
                 cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (NOTES,))
-                place = self._made(cursor, types).prepare_notes(cursor)
-                _check_table(cursor, place, types, landing)
-                _remove_abandoned(cursor, place)
+                location = self._made(cursor, types).prepare_notes(cursor)
+                _check_table(cursor, location, types, landing)
+                _remove_abandoned(cursor, location)
                 cursor.execute("select pg_advisory_lock(%s)", (number,))
-                staging = qualified(place.schema, f"{_STAGING}{number}")
+                staging = qualified(location.schema, f"{_STAGING}{number}")
                 cursor.execute(
-                    f"create unlogged table {staging} as select {', '.join(columns)} from {place.table} with no data"
+                    f"create unlogged table {staging} as select {', '.join(columns)} from {location.table} with no data"
                 )
                 cursor.execute(f"alter table {staging} add column {STAGED_BY} text not null")
             try:
@@ -164,23 +164,23 @@ class Postgres(LandingTable):
         with statements(staged.connection) as cursor:
             # So that it is not dropped and made again from here on.
             cursor.execute(f"lock table {qualified(*split_name(self.table))} in row exclusive mode")
-            place = Place.found(cursor, self.table)
+            location = Location.found(cursor, self.table)
             # The landings of a consumer come one after the other: each finds the notes of those before.
             cursor.execute(
                 "select pg_advisory_xact_lock(hashtextextended(%s, 1))",
-                (json.dumps((place.oid, landing.interval.consumer)),),
+                (json.dumps((location.oid, landing.interval.consumer)),),
             )
-            found = PostgresStanding(cursor, place)
+            found = PostgresStanding(cursor, location)
             action, held = decide(found, landing)
             if held is not None:
                 return Landed(action, held)
             if action is Action.REPLACE:
                 own = own_columns(landing)
                 where = " and ".join(f"{name} = %s" for name in own)
-                cursor.execute(f"delete from {place.table} where {where}", tuple(own.values()))
+                cursor.execute(f"delete from {location.table} where {where}", tuple(own.values()))
             all_columns = ", ".join((*staged.columns, *OWN_COLUMNS))
             cursor.execute(
-                f"insert into {place.table} ({all_columns}) select {', '.join((*staged.columns, '%s', '%s'))} "
+                f"insert into {location.table} ({all_columns}) select {', '.join((*staged.columns, '%s', '%s'))} "
                 f"from {staged.staging} where {STAGED_BY} = any(%s)",
                 (*names, [each.task for each in staged.copied]),
             )
@@ -193,33 +193,33 @@ class Postgres(LandingTable):
             found.store(holding)
         return Landed(action, holding)
 
-    def _made(self, cursor: Any, types: dict[str, str]) -> Place:
-        """The place of the table, which is made if it is missing."""
-        place = Place.found(cursor, self.table)
-        if place.oid is None:
+    def _made(self, cursor: Any, types: dict[str, str]) -> Location:
+        """The location of the table, which is made if it is missing."""
+        location = Location.found(cursor, self.table)
+        if location.oid is None:
             columns = [*(f"{quoted(name)} {of_type}" for name, of_type in types.items())]
             columns += [f"{name} text" for name in OWN_COLUMNS]
-            cursor.execute(f"create table {place.table} ({', '.join(columns)})")
-            cursor.execute(f"create index on {place.table} ({', '.join(OWN_COLUMNS)})")
-        return Place.found(cursor, self.table)
+            cursor.execute(f"create table {location.table} ({', '.join(columns)})")
+            cursor.execute(f"create index on {location.table} ({', '.join(OWN_COLUMNS)})")
+        return Location.found(cursor, self.table)
 
 
-def _check_table(cursor: Any, place: Place, types: dict[str, str], landing: Landing) -> None:
-    cursor.execute(f"select * from {place.table} limit 0")
+def _check_table(cursor: Any, location: Location, types: dict[str, str], landing: Landing) -> None:
+    cursor.execute(f"select * from {location.table} limit 0")
     names = {column.name for column in cursor.description}
     missing = [name for name in (*types, *OWN_COLUMNS) if name not in names]
     if missing:
         raise LandingError(
-            f"{landing}: {place.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
+            f"{landing}: {location.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
             "the rows. Nothing was changed"
         )
 
 
-def _remove_abandoned(cursor: Any, place: Place) -> None:
+def _remove_abandoned(cursor: Any, location: Location) -> None:
     """Remove the staging tables whose run has ended: their locks are free."""
     cursor.execute(
         "select tablename from pg_tables where schemaname = %s and tablename like %s",
-        (place.schema, _STAGING.replace("_", r"\_") + "%"),
+        (location.schema, _STAGING.replace("_", r"\_") + "%"),
     )
     for (name,) in cast("list[tuple[str]]", cursor.fetchall()):
         number = name.removeprefix(_STAGING)
@@ -227,7 +227,7 @@ def _remove_abandoned(cursor: Any, place: Place) -> None:
             raise ConfigurationError(f"{name} is named like a staging table of a landing, but is not: rename it")
         cursor.execute("select pg_try_advisory_xact_lock(%s)", (int(number),))
         if cursor.fetchone()[0]:
-            drop_if_unused(cursor, qualified(place.schema, name))
+            drop_if_unused(cursor, qualified(location.schema, name))
 
 
 def _database(cursor: Any) -> str:

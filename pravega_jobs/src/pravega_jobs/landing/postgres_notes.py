@@ -1,8 +1,8 @@
 """Notes of tables in PostgreSQL: the table `pravega_landings` beside them, by the oid of each table.
 
 A table has one oid, however its name is spelled, and another one when it was dropped and made again. A dump that is
-restored gives all tables new oids, the table of notes too: then the notes were restored with their tables, and count by
-the tables' names. Notes of releases without oids count by name, too, until the next landing writes the oids.
+restored gives new oids to all tables, also to the table of notes: then the notes were restored with their tables, and
+count by the tables' names. Notes of releases without oids also count by name, until the next landing writes the oids.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _NOTES_OID: Final = "(to_jsonb(notes) ->> 'notes_oid')::oid"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A table in its database: schema, name and oid, and the oid of the notes beside it; None: it does not exist."""
 
     schema: str
@@ -42,8 +42,8 @@ class Place:
         return qualified(self.schema, NOTES)
 
     @classmethod
-    def found(cls, cursor: Any, table: str) -> "Place":
-        """The place of a table.
+    def found(cls, cursor: Any, table: str) -> "Location":
+        """The location of a table.
 
         Args:
             cursor: in a transaction.
@@ -69,13 +69,13 @@ class Place:
             )
         cursor.execute("select to_regclass(%s)::oid, to_regclass(%s)::oid", (qualified(schema, NOTES), NOTES))
         beside, on_path = cursor.fetchone()
-        place = cls(schema, name, oid, beside)
+        location = cls(schema, name, oid, beside)
         if on_path not in (None, beside):
-            _check_elsewhere(cursor, place)
-        return place
+            _check_elsewhere(cursor, location)
+        return location
 
-    def prepare_notes(self, cursor: Any) -> "Place":
-        """Make the table of notes, or bring the one that is there up to date; returns the place with it.
+    def prepare_notes(self, cursor: Any) -> "Location":
+        """Make the table of notes, or bring the one that is there up to date; returns the location with it.
 
         Args:
             cursor: in a transaction that holds the lock of all preparations.
@@ -102,7 +102,7 @@ class Place:
             f"update {self.notes} notes set table_name = c.relname from pg_class c "
             "where c.oid = notes.table_oid and c.relname <> notes.table_name"
         )
-        return Place(self.schema, self.name, self.oid, oid)
+        return Location(self.schema, self.name, self.oid, oid)
 
     def _add_oids(self, cursor: Any) -> None:
         """Bring the notes of a release without oids up to date: two tables that had one name may hold one interval."""
@@ -115,15 +115,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class PostgresStanding(Standing):
-    """A table of PostgreSQL as it stands in one transaction.
+    """A table of PostgreSQL at one moment, in a transaction.
 
     Args:
         cursor: of the transaction.
-        place: the place of the table.
+        location: the location of the table.
     """
 
     cursor: Any
-    place: Place
+    location: Location
     _counting: set[Holding] = field(default_factory=set)
 
     def notes(self) -> list[Holding]:
@@ -131,7 +131,7 @@ class PostgresStanding(Standing):
         return self._notes("true", ())
 
     def note(self, landing: Landing) -> Holding | None:
-        """The note of the interval of a landing: the table's, or else that of a dropped one of its name."""
+        """The note of the interval of a landing: the table's, or that of a dropped one of its name."""
         names = landing.interval.consumer, landing.interval.name
         found = self._notes("(consumer, interval_name) = (%s, %s)", names)
         return next((each for each in found if self.counts(each)), found[0] if found else None)
@@ -142,47 +142,49 @@ class PostgresStanding(Standing):
 
     def rows_of(self, landing: Landing) -> int:
         """The number of rows of the interval, counted in the table: by its index, if it has one."""
-        if self.place.oid is None:
+        if self.location.oid is None:
             return 0
         where = " and ".join(f"{name} = %s" for name in OWN_COLUMNS)
         names = landing.interval.consumer, landing.interval.name
-        self.cursor.execute(f"select count(*) from {self.place.table} where {where}", names)
+        self.cursor.execute(f"select count(*) from {self.location.table} where {where}", names)
         return int(self.cursor.fetchone()[0])
 
     def store(self, holding: Holding) -> None:
-        """Store the note of an interval, instead of older ones, also those of dropped tables of this name."""
+        """Store the note of an interval, instead of older notes, also of dropped tables of this name."""
         names = holding.consumer, holding.interval
         self.cursor.execute(
-            f"delete from {self.place.notes} where (consumer, interval_name) = (%s, %s) and (table_oid = %s or "
+            f"delete from {self.location.notes} where (consumer, interval_name) = (%s, %s) and (table_oid = %s or "
             "table_name = %s)",
-            (*names, self.place.oid, self.place.name),
+            (*names, self.location.oid, self.location.name),
         )
         self.cursor.execute(
-            f"insert into {self.place.notes} (table_name, consumer, interval_name, holding, table_oid, notes_oid) "
+            f"insert into {self.location.notes} (table_name, consumer, interval_name, holding, table_oid, notes_oid) "
             "values (%s, %s, %s, %s, %s, %s)",
-            (self.place.name, *names, holding.to_json().decode(), self.place.oid, self.place.notes_oid),
+            (self.location.name, *names, holding.to_json().decode(), self.location.oid, self.location.notes_oid),
         )
 
     def _notes(self, where: str, arguments: tuple[str, ...]) -> list[Holding]:
         """Some notes of the table, and of dropped tables that had its name."""
-        if self.place.notes_oid is None:
+        if self.location.notes_oid is None:
             return []
         self.cursor.execute(
-            f"select holding, table_name, {_TABLE_OID}, {_NOTES_OID} from {self.place.notes} notes "
+            f"select holding, table_name, {_TABLE_OID}, {_NOTES_OID} from {self.location.notes} notes "
             f"where {where} and ({_TABLE_OID} = %s or table_name = %s) order by consumer, interval_name",
-            (*arguments, self.place.oid, self.place.name),
+            (*arguments, self.location.oid, self.location.name),
         )
         found = []
         for text, name, *oids in cast("list[tuple[str, str, int | None, int | None]]", self.cursor.fetchall()):
             holding, (table_oid, notes_oid) = Holding.from_json(text.encode()), oids
-            by_name = notes_oid != self.place.notes_oid
-            if self.place.oid is not None and (name == self.place.name if by_name else table_oid == self.place.oid):
+            by_name = notes_oid != self.location.notes_oid
+            if self.location.oid is not None and (
+                name == self.location.name if by_name else table_oid == self.location.oid
+            ):
                 self._counting.add(holding)
             found.append(holding)
         return found
 
 
-def _check_elsewhere(cursor: Any, place: Place) -> None:
+def _check_elsewhere(cursor: Any, location: Location) -> None:
     """Check that the notes on the search path, which older releases took, are not of this table.
 
     Raises:
@@ -190,14 +192,14 @@ def _check_elsewhere(cursor: Any, place: Place) -> None:
     """
     cursor.execute(
         f"select (select relnamespace::regnamespace::text from pg_class where oid = to_regclass(%s)) "
-        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, %s) = %s limit 1",
-        (NOTES, place.name, place.oid, place.oid),
+        f"from {NOTES} notes where table_name = %s and coalesce({_TABLE_OID}, to_regclass(%s)::oid) = %s limit 1",
+        (NOTES, location.name, quoted(location.name), location.oid),
     )
     found = cursor.fetchone()
     if found is not None:
         elsewhere = qualified(found[0], NOTES)
         raise LandingError(
-            f"{place.table} has notes in {elsewhere}, and they belong beside it: move them, by create table "
-            f"{place.notes} (like {elsewhere} including all), insert into {place.notes} table {elsewhere}, and a "
+            f"{location.table} has notes in {elsewhere}, and they belong beside it: move them, by create table "
+            f"{location.notes} (like {elsewhere} including all), insert into {location.notes} table {elsewhere}, and a "
             "delete of those that are of other tables. Nothing was changed"
         )

@@ -22,14 +22,14 @@ class LandingTable(Protocol):
 
     __slots__ = ()
 
-    def place(self) -> str:
-        """The place where the table is, or will be made, one text however it is spelled, without secrets."""
+    def location(self) -> str:
+        """The location where the table is, or will be made, one text however it is spelled, without secrets."""
         ...
 
     def identity(self) -> str:
-        """The identity of the table that stands there, without secrets; the place, if there is none yet.
+        """The identity of the table that stands there, without secrets; the location, if there is none yet.
 
-        It is another one when the table was dropped and made again, and the same one when it was renamed.
+        It changes when the table is dropped and made again, and stays when it is renamed.
         """
         ...
 
@@ -76,7 +76,7 @@ class LandingTable(Protocol):
         Args:
             text: as `identity` gave it.
         """
-        return text in (self.identity(), self.place())
+        return text in (self.identity(), self.location())
 
 
 @dataclass(frozen=True, slots=True)

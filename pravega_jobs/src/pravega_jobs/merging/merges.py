@@ -72,7 +72,7 @@ def decide(table: Standing, merge: Merge, found: TableRules | None, *, in_order:
     Raises:
         LandingError: the table is merged by other rules, or from another stream, holds another range of the
             interval, or holds a range that does not lie before this one; others have taken rows out; or it was taken
-            back to before a merge of a range that does not lie behind this one.
+            back to before a merge of a range that does not lie after this one.
     """
     landing, end = merge.landing, "Nothing was changed"
     table.note(landing)  # fails, if it is gone

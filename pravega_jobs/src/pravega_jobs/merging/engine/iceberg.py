@@ -186,7 +186,7 @@ def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding
         if table.metadata.name_mapping() is None:
             # Files that are added have names of columns, and no numbers.
             transaction.set_properties({_NAMES: table.schema().name_mapping.model_dump_json()})
-        # Also if no file changes: the place of the merge in the table's history is that of its snapshot.
+        # Also if no file changes: a merge is found in the table's history by its snapshot.
         with transaction.update_snapshot(snapshot_properties={MERGED_IN_SNAPSHOT: note}).overwrite() as snapshot:
             for each in merging.removed:
                 assert isinstance(each, IcebergFile)

@@ -1,9 +1,8 @@
-"""Runs of a host that take ranges of a stream, and copy each into two sinks, amid deaths and take-overs, as a search sees
-them.
+"""Runs that take ranges of a stream and copy each into sinks, amid deaths and take-overs, as a search sees them.
 
-All that decides is the real code: the chain with its take-over, both ledgers, and the protocol of exactly-once writes. A
-run is a small program over them, as the hosts' tasks are. The host is one more thing that can be asked: it knows how its
-runs stand. It may give up a run at any moment, while the run is dead, or is not and wakes up later.
+All that decides is the real code: the chain with its take-over, both ledgers, the protocol of exactly-once writes, and
+the names. A run is a small program over them, as the hosts' tasks are. The host is one more thing that can be asked: it
+knows how its runs stand. It may give up a run at any moment, while the run is dead, or is not and wakes up later.
 """
 
 from collections import Counter
@@ -26,6 +25,7 @@ from aiopravega.ledger import Claimant, ClaimantState, CutRecord, Interval, Sink
 from aiopravega.ledger.commits import record as commit_record
 from aiopravega.ledger.intervals import cut_record
 from pravega_jobs.events.writes import EventTally
+from pravega_jobs.identity import names
 from pravega_jobs.identity.sinks import asking_sinks, declare_sink
 
 SOURCE: Final = StreamName("examples", "delays")
@@ -39,15 +39,21 @@ _TURNS: Final = 4
 
 
 class Task(NamedTuple):
-    """The task of a run, with the interval that its host gives it."""
+    """The task of a run, with its date; `shares`: its job has no consumer of its own."""
 
     run: str
-    interval: str
+    date: str
     job: str = "daily"
+    shares: bool = False
 
     @property
     def claimant(self) -> Claimant:
         return Claimant(host="python", job=self.job, run=self.run, task="copy")
+
+    @property
+    def interval(self) -> str:
+        own = names.consumer_of_task(self.job, "copy")
+        return names.interval_of_task(self.date, own) if self.shares else self.date
 
 
 class Copied(NamedTuple):
@@ -90,8 +96,8 @@ class World(Server):
 class Claims(Scenario):
     """Tasks at the same time, each of an interval of one consumer, that copy what they read into `outputs`.
 
-    The first `taken` of them have their ranges when the search begins. `gives_up`: what the host says of a run that it
-    gives up; None: it does not. `wakes_up`: such a run is not dead.
+    The first `taken` of them have their ranges when the search begins, and only they die, if there are any.
+    `gives_up`: what the host says of a run that it gives up; None: it does not. `wakes_up`: such a run is not dead.
     """
 
     name: str
@@ -126,8 +132,8 @@ class Claims(Scenario):
 
     def events(self, server: Server) -> Iterator[Event]:
         assert isinstance(server, World)
-        for run, state in server.runs.items():
-            if self.gives_up is not None and state is ClaimantState.RUNNING:
+        for run in [task.run for task in self.tasks[: self.taken or None]]:
+            if self.gives_up is not None and server.runs[run] is ClaimantState.RUNNING:
                 words = f"the host gives up {run}, which is not dead" if self.wakes_up else f"{run} dies"
                 kills = None if self.wakes_up else run
                 yield Event(words, partial(_give_up, run=run, state=self.gives_up), kills=kills)
@@ -229,11 +235,13 @@ async def _copy(process: Process, task: Task, outputs: tuple[str, ...]) -> Copie
         client, ledger, interval, rules, _Arrivals(process), by=process.name, claimant=task.claimant
     )
     if isinstance(record, NotNow):
-        return Waits(record.reason, record.waits_for and record.waits_for.claimant, record.state)
+        waits_for = None if record.waits_for is None else record.waits_for.claimant
+        return Waits(record.reason, waits_for, record.state)
     interval, events = record.identity, _events(record.range)
     await ledger.expect(interval, outputs, claimant=task.claimant)
+    write_id = names.write_of_task(task.job, "copy", None, task.interval)
     for output in outputs:
-        sink = Sink(kind="write", target=f"{SOURCE.scope}/{output}", id=f"{task.job} {interval.name}")
+        sink = Sink(kind="write", target=f"{SOURCE.scope}/{output}", id=write_id)
         await declare_sink(client, ledger, interval, output, sink)
         await _write(process, sink, output, events)
         await ledger.finish(interval, record.range, by=process.name, part=output)
@@ -244,6 +252,7 @@ async def _write(process: Process, sink: Sink, output: str, events: range) -> No
     """What a writer does: one transaction, or the comparison with what is written already."""
     stream = StreamName.parse(sink.target)
     protocol = process.client.commit_ledger(stream.scope).protocol(visible_within=None)
+    await protocol.finish_unfinished(stream)
     tally = EventTally()
     tally.add((_row(output, event).encode(), None) for event in events)
     job = await protocol.begin(stream, sink.id, attempt_of(f"{process.name} into {output}"), sink.generation)

@@ -233,11 +233,13 @@ class _Pool:
         return 1
 
     async def request(self, command: wire.Request, timeout: float) -> wire.Reply:
-        about, values, keys = type(command).__name__, (), []
+        about = type(command).__name__
+        keys: list[wire.TableKey] = []
+        values: tuple[bytes, ...] = ()
         if isinstance(command, wire.UpdateTableEntries):
             values, keys = tuple(value for _, value in command.entries), [key for key, _ in command.entries]
         elif isinstance(command, wire.RemoveTableKeys):
-            keys = command.keys
+            keys = list(command.keys)
         if keys and all(key.data.startswith((NOTE_PREFIX, PENDING_PREFIX)) for key in keys):
             about += " of notes"
         reply: wire.Reply = await self._process.ask(about, lambda server, _: server.command(command), values=values)

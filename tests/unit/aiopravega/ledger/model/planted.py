@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
-from tests.unit.aiopravega.ledger.model import planted_cuts
+from tests.unit.aiopravega.ledger.model import planted_claims, planted_cuts
+from tests.unit.aiopravega.ledger.model.claims import Claims, Task
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
 from tests.unit.aiopravega.ledger.model.machine import Clock
 from tests.unit.aiopravega.ledger.model.retention import check_all
+from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.search import Scenario, search
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
@@ -209,6 +211,7 @@ _TWO_AND_A_FAULT = Writes("two drivers, a fault", rows=2, faults=1)
 _TAKES_OVER = Intervals(
     "an interval is taken over while its run wakes up", (("mon", Role.FINISH), ("tue", Role.TAKE_OVER)), ("mon",), 0
 )
+_ALONE = Claims("a run into two sinks", (Task("A", "mon"),), faults=0)
 _CHAIN = Intervals("two runs of a chain", (("mon", Role.CONTINUE), ("tue", Role.CONTINUE)), faults=0)
 
 PLANTED = [
@@ -221,12 +224,6 @@ PLANTED = [
         "recovered",
     ),
     Planted("a part counts as nothing", _takes_a_partial_write_for_a_lost_one, _TWO_AND_A_FAULT, "doubled"),
-    Planted(
-        "the rest of a lost write stays open",
-        _leaves_the_rest_of_a_lost_write_open,
-        Writes("a decided write, a fault", rows=2, faults=1, decided=True),
-        "doubled",
-    ),
     Planted("done is put before the commits", _is_done_before_it_commits, _TWO, "recovered"),
     Planted("prepared counts as done", _takes_prepared_for_done, _TWO, "recovered"),
     Planted("what is prepared is written again", _writes_again_what_is_prepared, _TWO, "doubled"),
@@ -270,9 +267,50 @@ PLANTED = [
         _TAKES_OVER,
         "doubled",
     ),
+    Planted(
+        "an interval is done after the first of two outputs",
+        planted_claims.is_done_after_its_first_output,
+        _ALONE,
+        "in two: event 0 is lost",
+    ),
+    Planted(
+        "sinks are not asked before a take-over",
+        planted_claims.takes_over_without_asking_sinks,
+        _ALONE,
+        "in one: event 0 is doubled",
+    ),
+    Planted(
+        "sinks are asked and stay open",
+        planted_claims.asks_sinks_and_leaves_them_open,
+        Claims("the next run takes over", (Task("A", "mon"), Task("B", "tue")), ("one",), taken=1),
+        "event 0 is doubled",
+    ),
+    Planted(
+        "a further try accepts what it finds",
+        planted_claims.accepts_what_a_further_try_finds,
+        Retries("a run after an older one", older=True),
+        "lost",
+    ),
+    Planted(
+        "two claimants of one date have one interval",
+        planted_claims.gives_two_claimants_of_a_date_one_interval,
+        Claims(
+            "two jobs of one consumer and one date",
+            (Task("A", "mon", "first", shares=True), Task("B", "mon", "second", shares=True)),
+            ("one",),
+            faults=0,
+        ),
+        "doubled",
+    ),
 ]
 # What takes longer to find.
 PLANTED_DEEP = [
+    Planted(
+        "the rest of a lost write stays open",
+        _leaves_the_rest_of_a_lost_write_open,
+        Writes("a decided write, a fault", rows=2, faults=1, decided=True),
+        "doubled",
+    ),
     Planted(
         "the rest of a part is not committed",
         _leaves_the_rest_of_a_part_uncommitted,

@@ -2,22 +2,28 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.unit.aiopravega.ledger.model import retries
 
+from aiopravega import StreamCutRange, StreamName
 from aiopravega.intervals.chain import take_over
-from aiopravega.ledger import CommitRecord, CutLedger
+from aiopravega.ledger import CommitProtocol, CommitRecord, CutLedger, Interval
 from aiopravega.ledger.intervals.cut_record import CutRecord
+from pravega_jobs import writes
 from pravega_jobs.identity import names, sinks
-from pravega_jobs.writes import Written, finished_write
+from pravega_jobs.writes import Written
 
 
 def is_done_after_its_first_output(patch: pytest.MonkeyPatch) -> None:
     real = CutLedger.finish
 
-    async def finish(self: CutLedger, *given: Any, part: str | None = None, **more: Any) -> CutRecord:
-        return await real(self, *given, **more)
+    async def finish(
+        self: CutLedger, interval: Interval, processed: StreamCutRange, *, by: str, part: str
+    ) -> CutRecord:
+        del part
+        return await real(self, interval, processed, by=by)
 
     patch.setattr(CutLedger, "finish", finish)
 
@@ -30,8 +36,10 @@ def takes_over_without_asking_sinks(patch: pytest.MonkeyPatch) -> None:
 
 
 def asks_sinks_and_leaves_them_open(patch: pytest.MonkeyPatch) -> None:
-    async def close_write(_: object, table: Any, stream: Any, write_id: str, generation: int) -> CommitRecord | None:
-        return await finished_write(table.client, stream, write_id, None, generation)
+    async def close_write(
+        protocol: CommitProtocol, _: object, stream: StreamName, write_id: str, generation: int
+    ) -> CommitRecord | None:
+        return (await protocol.begin(stream, write_id, UUID(int=0), generation)).done
 
     patch.setattr(sinks, "close_write", close_write)
 
@@ -51,14 +59,12 @@ def gives_two_claimants_of_a_date_one_interval(patch: pytest.MonkeyPatch) -> Non
 
 
 def accepts_what_a_further_try_finds(patch: pytest.MonkeyPatch) -> None:
-    real = retries.write_unless_done
-
     def write_unless_done(
         stream: Any, write_id: str, find: Callable[[], CommitRecord | None], write: Callable[[], None], *, claimant: Any
     ) -> Written:
         found = find()
-        if found is not None and retries.is_further_try(claimant):
+        if found is not None and claimant.number > 1:
             return Written(found, False, 0.0)
-        return real(stream, write_id, find, write, claimant=claimant)
+        return writes.write_unless_done(stream, write_id, find, write, claimant=claimant)
 
     patch.setattr(retries, "write_unless_done", write_unless_done)

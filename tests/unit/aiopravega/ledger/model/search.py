@@ -253,7 +253,11 @@ def _go_on(
             if left not in recovered:
                 recovered.add(left)
                 counts.recoveries += 1
-                run.scenario.recover(run.server.copy(), list(run.late.values()))
+                try:
+                    run.scenario.recover(run.server.copy(), list(run.late.values()))
+                except AssertionError as error:
+                    error.all_die = True  # type: ignore[attr-defined]  # for the story
+                    raise
             steps = list(run.steps(faults < run.scenario.faults))
             free = next((step for step, costs in steps if not costs), None)
             for step, costs in steps:
@@ -287,6 +291,8 @@ def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) ->
         if lines[-1:] != [described]:  # of questions in a row, one is told
             lines.append(described)
         run.take(step)
+    if hasattr(error, "all_die"):
+        lines.append("all that run are dead, and the work goes on with new ones")
     return "\n".join(lines)
 
 

@@ -42,9 +42,9 @@ class Held(NamedTuple):
 class Server:
     """A controller and a segment store. All values in it are immutable, so that a copy is cheap.
 
-    All streams of the scope have one segment. `stream` is the one that is read: `length` is its bytes. Of the others only
-    `visible` counts, the rows that are committed for certain, in whatever stream. `first` is the number of the streams'
-    first segments, and `store_ahead` says how far the segment store's clock is wrong.
+    All streams of the scope have one segment, whose number is `first`. `stream` is the one that is read: `length` is
+    its bytes. Of the others only `visible` counts, the rows that are committed for certain, in whatever stream.
+    `store_ahead` says how far the segment store's clock is wrong.
     """
 
     scope: str = "examples"

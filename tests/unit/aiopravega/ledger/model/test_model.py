@@ -7,14 +7,21 @@ docs/explanation/model.md. What takes minutes is run by `make proofs`.
 import logging
 
 import pytest
+from tests.unit.aiopravega.ledger.model.claims import Claims, Task
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
 from tests.unit.aiopravega.ledger.model.machine import set_clocks
 from tests.unit.aiopravega.ledger.model.planted import PLANTED, PLANTED_DEEP, Planted
 from tests.unit.aiopravega.ledger.model.retention import check_all
+from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.search import Scenario, search
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
+from aiopravega.ledger import ClaimantState
+
 FINISH, TAKE_OVER, WAIT, CONTINUE, CLAIM = Role.FINISH, Role.TAKE_OVER, Role.WAIT, Role.CONTINUE, Role.CLAIM
+MON, TUE = Task("A", "mon"), Task("B", "tue")
+FIRST, SECOND = Task("A", "mon", "first", shares=True), Task("B", "mon", "second", shares=True)
+GONE = ClaimantState.GONE
 
 QUICK = [
     Writes("two drivers, two tasks", rows=2, faults=0),
@@ -24,6 +31,12 @@ QUICK = [
     Writes("a driver, and another write that finishes it, two tasks", drivers=1, rows=2, faults=0, other=True),
     Intervals("two claims of an interval, a fault", (("mon", CLAIM), ("mon", CLAIM)), faults=1),
     Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
+    Claims("a run into two sinks", (MON,), faults=0),
+    Claims("a run, a fault", (MON,), ("one",), loses_messages=True),
+    Claims("the next run waits, or takes over from a run that dies", (MON, TUE), ("one",), taken=1),
+    Claims("two jobs of one consumer and one date", (FIRST, SECOND), ("one",), faults=0),
+    Retries("a run whose try dies", older=False),
+    Retries("a run after an older one with other rows", older=True),
 ]
 LARGE = [
     Writes("two drivers, three tasks", rows=3, faults=0),
@@ -44,6 +57,14 @@ LARGE = [
     Intervals("two runs of an interval, a fault", (("mon", WAIT), ("mon", WAIT)), faults=1),
     Intervals("taken over while its run wakes up, a fault", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 1),
     Intervals("taken over while another run continues", (("tue", TAKE_OVER), ("wed", CONTINUE)), ("mon",), 0, True),
+    Claims("a run into two sinks, two faults", (MON,), faults=2, loses_messages=True),
+    Claims("the next run takes over two sinks from a run that dies", (MON, TUE), taken=1),
+    Claims("the next run takes over from a run that its host has lost", (MON, TUE), taken=1, gives_up=GONE),
+    Claims("the next run takes over, messages are lost", (MON, TUE), ("one",), taken=1, loses_messages=True),
+    Claims("the next run takes over from a run that wakes up", (MON, TUE), ("one",), taken=1, wakes_up=True),
+    Claims("the next run takes over two sinks from a run that wakes up", (MON, TUE), taken=1, wakes_up=True),
+    Claims("two runs of a chain into two sinks, one dies", (MON, TUE)),
+    Claims("two jobs of one consumer and one date, one dies", (FIRST, SECOND), ("one",)),
 ]
 
 
