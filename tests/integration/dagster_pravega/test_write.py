@@ -188,7 +188,8 @@ def test_a_retry_compares_with_what_an_older_run_has_written(make_stream, rows, 
         tries.append("try")
         if len(tries) == 1:
             raise RuntimeError("the first try fails before any write")
-        return rows("b", 20)
+        frame: DataFrame = rows("b", 20)
+        return frame
 
     asset = writer(stream, fails_once, days, dg.RetryPolicy(max_retries=1))
     resources = {"pravega": manager}
@@ -196,6 +197,7 @@ def test_a_retry_compares_with_what_an_older_run_has_written(make_stream, rows, 
 
     assert (len(tries), result.success) == (2, False)
     [failure] = [event.step_failure_data.error for event in result.get_step_failure_events()]
+    assert failure is not None
     assert "is done already, with other rows" in failure.to_string()
     assert contents(stream) == events("a", 20)
 
