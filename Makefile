@@ -144,9 +144,14 @@ cdc-install: setup ## Install PostgreSQL, MariaDB and Java 21 from Debian, Debez
 	@$(BIN)/python -m tests.system.cdc.needed
 
 .PHONY: faults
-faults: setup ## Kill Spark jobs and servers at every point of a write, and store what readers see
+faults: setup ## Kill jobs, servers and hosts at every point of a write or at random, and store what readers see
 	@$(BIN)/python -m pytest -m "slow or not slow" tests/faults --store-faults $(ARGS)
 	@$(BIN)/python -m tests.faults.report
+	@$(BIN)/python -m tests.faults.hosts --store
+
+.PHONY: host-kills
+host-kills: setup ## Kill runs of Dagster and Airflow at random (other: make host-kills ARGS='--kills 40 --seed 7')
+	@$(BIN)/python -m tests.faults.hosts $(ARGS)
 
 .PHONY: soak
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')

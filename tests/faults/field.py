@@ -227,7 +227,7 @@ class Field:
 
     def results(self, job: Job, runs: Mapping[str, str]) -> dict[str, Result]:
         """The results of the last job and all before it. `runs` has the end of the earlier runs, by case, in words."""
-        contents = self._contents()
+        contents = read_officially(self.config, self.scope, self.streams, self.folder)
         results = {}
         for case in self.cases:
             ended = job.result(case.name)
@@ -240,42 +240,42 @@ class Field:
                 doubled=found.doubled,
                 strange=found.strange,
                 disordered=found.disordered,
-                ended=ONCE if ended["written"] else _name_of(ended["errors"][-1]),
+                ended=ONCE if ended["written"] else name_of(ended["errors"][-1]),
                 runs=runs[case.name],
                 seconds=round(ended["seconds"], 1),
             )
         return results
 
-    def _contents(self) -> dict[str, list[bytes]]:
-        sizes, out = self.folder / "sizes.json", self.folder / "contents.pickle"
-        with PravegaClient(self.config) as client:
-            whole = StreamCutRange(UNBOUNDED, UNBOUNDED)
-            found = {
-                name: sum(part.size for part in client.plan(whole, StreamName(self.scope, name)))
-                for name in self.streams
-            }
-        sizes.write_text(json.dumps(found))
-        command = [sys.executable, "-m", "tests.faults.official", "--controller", self.config.controller_uri]
-        command += ["--scope", self.scope, "--sizes", str(sizes), "--out", str(out)]
-        answer = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=os.environ | self._official_credentials(),
-            capture_output=True,
-            text=True,
-            timeout=_READ_SECONDS,
-            check=False,
-        )
-        assert answer.returncode == 0, answer.stderr[-4000:]
-        contents: dict[str, list[bytes]] = pickle.loads(out.read_bytes())
-        return contents
 
-    def _official_credentials(self) -> dict[str, str]:
-        if not (self.config.username and self.config.password):
-            return {}
-        account = {"username": self.config.username, "password": self.config.password.get_secret_value()}
-        named = {f"pravega_client_auth_{name}": value for name, value in account.items()}
-        return {"pravega_client_auth_method": "Basic", **named}
+def read_officially(config: PravegaConfig, scope: str, streams: Sequence[str], folder: Path) -> dict[str, list[bytes]]:
+    """The events of streams of a scope, as Pravega's official Python client reads them."""
+    sizes, out = folder / "sizes.json", folder / "contents.pickle"
+    with PravegaClient(config) as client:
+        whole = StreamCutRange(UNBOUNDED, UNBOUNDED)
+        found = {name: sum(part.size for part in client.plan(whole, StreamName(scope, name))) for name in streams}
+    sizes.write_text(json.dumps(found))
+    command = [sys.executable, "-m", "tests.faults.official", "--controller", config.controller_uri]
+    command += ["--scope", scope, "--sizes", str(sizes), "--out", str(out)]
+    answer = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | _official_credentials(config),
+        capture_output=True,
+        text=True,
+        timeout=_READ_SECONDS,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    contents: dict[str, list[bytes]] = pickle.loads(out.read_bytes())
+    return contents
+
+
+def _official_credentials(config: PravegaConfig) -> dict[str, str]:
+    if not (config.username and config.password):
+        return {}
+    account = {"username": config.username, "password": config.password.get_secret_value()}
+    named = {f"pravega_client_auth_{name}": value for name, value in account.items()}
+    return {"pravega_client_auth_method": "Basic", **named}
 
 
 @contextmanager
@@ -292,7 +292,7 @@ def field(
             job.kill()
 
 
-def _name_of(error: str) -> str:
+def name_of(error: str) -> str:
     """The name of our error in one of Spark's stack traces."""
     names = re.findall(r"aiopravega\.errors\.(\w+)", error)
     return names[-1] if names else error.splitlines()[0][:200]

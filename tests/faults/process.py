@@ -28,6 +28,17 @@ def wait_until(
         time.sleep(every)
 
 
+def session(leader: int) -> Iterator[int]:
+    """All processes of a session, wherever they moved to."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                if os.getsid(int(entry.name)) == leader:
+                    yield int(entry.name)
+            except ProcessLookupError:
+                pass  # it ended meanwhile
+
+
 @dataclass
 class ProcessTree:
     """A process in a session of its own, so that all that it starts can be found; what it says goes to a file."""
@@ -36,24 +47,18 @@ class ProcessTree:
     log: Path
 
     def pids(self) -> Iterator[int]:
-        """All its processes, wherever they moved to: for a job driver, JVMs, Python workers."""
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    if os.getsid(int(entry.name)) == self.process.pid:
-                        yield int(entry.name)
-                except ProcessLookupError:
-                    pass  # it ended meanwhile
+        """All its processes, for a job driver, JVMs, Python workers."""
+        return session(self.process.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all its processes."""
         for pid in self.pids():
-            _send(pid, number)
+            send_signal(pid, number)
 
     def kill(self) -> None:
         """Kill it as a whole. What starts while the others die is found by a second search."""
         # All of them at each search: one that is dead already takes the signal until its parent, too, is dead.
-        while sum(_send(pid, signal.SIGKILL) for pid in self.pids()):
+        while sum(send_signal(pid, signal.SIGKILL) for pid in self.pids()):
             time.sleep(_POLL_SECONDS)
             if self.process.poll() is not None and not any(_is_alive(pid) for pid in self.pids()):
                 break
@@ -117,7 +122,8 @@ def _ancestor(pid: int) -> int | None:
     return None
 
 
-def _send(pid: int, number: signal.Signals) -> bool:
+def send_signal(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to a process; false if it has ended."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:

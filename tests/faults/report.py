@@ -1,4 +1,4 @@
-"""The results of the fault matrix and of the soak, stored, and their tables in the documentation.
+"""The stored results of the fault matrix, of the soak and of the kills of hosts, and their tables in the docs.
 
 `python -m tests.faults.report` writes the tables from what is stored; with --check it fails when they are stale.
 """
@@ -13,22 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.case import ONCE, Case, Result
+from tests.faults.hosts import found as kills
 from tests.faults.matrix import ROUNDS
 from tests.faults.points import POINTS
 from tests.faults.rounds import Round
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-STORE, SOAK = _DOCS / "fault-matrix.json", _DOCS / "soak.json"
+STORE, SOAK, KILLS = (_DOCS / f"{name}.json" for name in ("fault-matrix", "soak", "host-kills"))
 PAGE = _DOCS.parent / "evidence" / "exactly-once.md"
 _COLUMNS = ("#", "dies", "when", "job", "seed", "first run", "last run", "rows", "lost", "doubled", "disordered")
-_SOAK_COLUMNS = ("rounds", "writes", "queries", "rows")  # and the errors that were right answers, by name
+_SOAK_COLUMNS = ("rounds", "writes", "queries", "kills", "rows")  # and the errors that were right answers, by name
 MATRIX = ("<!-- written by make faults -->\n", "<!-- end of the fault matrix -->\n")
+KILLED = ("<!-- written by make host-kills -->\n", "<!-- end of the kills -->\n")
 SOAKED = ("<!-- written by make soak -->\n", "<!-- end of the soak -->\n")
 
 
 @dataclass
 class Soak:
-    """A soak in which each row came once: for each fault, how many rounds, writes, queries and rows it met.
+    """A soak in which each row came once: for each fault, how many rounds, writes, queries, runs and rows it met.
+
+    The runs are those of hosts that were killed.
 
     The other counts are of writes that were refused, by the name of the error.
     """
@@ -119,7 +123,8 @@ def soak_lines(found: Soak) -> Iterator[str]:
     total = sum(found.faults.values(), Counter[str]())
     yield (
         f"`make soak ARGS='--seed {found.seed}'` ran for {found.minutes:g} minutes: {total['rounds']} rounds with "
-        f"{total['writes']} batch writes and {total['queries']} streaming queries,"
+        f"{total['writes']} batch writes, {total['queries']} streaming queries and {total['kills']} killed runs of "
+        "hosts,"
     )
     yield f"{total['rows']:,} rows: 0 lost, 0 doubled, 0 keys out of order. No run ended well with rows missing."
     yield f"Refused, as is right: {_refused(total) or 'none'}; of these no row was doubled."
@@ -142,6 +147,17 @@ def _stored_soak() -> Iterator[str]:
         yield from soak_lines(Soak(stored["seed"], stored["minutes"], faults))
 
 
+def store_kills(seed: int, table: kills.Table) -> None:
+    """Keep the table of kills of hosts, instead of the earlier one."""
+    KILLS.write_text(json.dumps(kills.stored(seed, table), indent=1) + "\n", encoding="utf-8")
+    main()
+
+
+def _stored_kills() -> Iterator[str]:
+    if KILLS.exists():
+        yield from kills.lines(*kills.restored(json.loads(KILLS.read_text(encoding="utf-8"))))
+
+
 def _filled(text: str, marks: tuple[str, str], lines: Iterable[str]) -> str:
     begin, end = marks
     before, _, rest = text.partition(begin)
@@ -151,7 +167,9 @@ def _filled(text: str, marks: tuple[str, str], lines: Iterable[str]) -> str:
 def main(*arguments: str) -> int:
     """Bring the tables up to date, or with --check say whether they are."""
     text = PAGE.read_text(encoding="utf-8")
-    fresh = _filled(_filled(text, MATRIX, table()), SOAKED, _stored_soak())
+    fresh = text
+    for marks, lines in ((MATRIX, table()), (SOAKED, _stored_soak()), (KILLED, _stored_kills())):
+        fresh = _filled(fresh, marks, lines)
     if "--check" in arguments:
         if fresh != text:
             print(f"{PAGE.name}: a table of faults is stale; run python -m tests.faults.report")

@@ -1,12 +1,14 @@
 """Faults at random for a while: `make soak`. Prints its seed and a line per round; stops at the first wrong row.
 
 A round has some writes, each at a random point, and one fault for all; in one round of four, the writes are
-streaming queries. Where an error is the right answer, rows may be missing and none may be there twice; a run that ends
-without one must have written all of its rows. All faults come in turn, in a random order. Everything follows from the
-seed but what the machine's own timing adds. With `--store`, the summary goes into the documentation.
+streaming queries. Before one round of five, runs of Dagster or Airflow are killed (`tests/faults/hosts`). Where an
+error is the right answer, rows may be missing and none may be there twice; a run that ends without one must have
+written all of its rows. All faults come in turn, in a random order. Everything follows from the seed but what the
+machine's own timing adds. With `--store`, the summary goes into the documentation.
 """
 
 import argparse
+import os
 import random
 import shutil
 import sys
@@ -23,6 +25,7 @@ from tests.faults import between, faults, report
 from tests.faults.case import ONCE, REUSED, SEALED, WRONG_LEDGER, Case, Ending, Result
 from tests.faults.faults import TOKEN_SECONDS, Fault
 from tests.faults.field import field
+from tests.faults.hosts.kills import Kills, one_of
 from tests.faults.report import Soak
 from tests.faults.rounds import (
     COMMITTING,
@@ -46,6 +49,7 @@ _ANY: tuple[At, ...] = _TASK + DECIDING + COMMITTING + FINISHING
 _CASES_OF_A_ROUND = (3, 7)
 _QUERIES_OF_A_ROUND = (2, 4)
 _ROUNDS_PER_STREAMING_ROUND = 4
+_ROUNDS_PER_HOST_ROUND = 5
 _SERVERS = ("segmentstore", "controller", "bookie", "zookeeper")
 _40_DAYS = 40 * 86_400.0
 # What queries read in a micro-batch after their checkpoint was put back: the same as before, or more.
@@ -150,12 +154,24 @@ def _is_right(action: _Action, result: Result) -> bool:
     return result.ended in action.refusals and not (result.doubled or result.strange or result.disordered)
 
 
-def soak(cluster: DurablePravega, folder: Path, seed: int, minutes: float) -> Soak | None:
+def _kill_hosts(kills: Kills, chance: random.Random, number: int, found: Soak) -> bool:
+    """A round that kills runs of a host; false if something is wrong."""
+    way, count = one_of(chance)
+    words, result = kills.round(way, count, chance)
+    print(f"round {number}: {words}", flush=True)
+    name = f"runs of {way[0].capitalize()} killed"
+    found.faults[name].update({"rounds": 1, "kills": result.kills, "rows": result.events, **result.refused})
+    return result.is_right
+
+
+def soak(cluster: DurablePravega, kills: Kills, folder: Path, seed: int, minutes: float) -> Soak | None:
     """Run rounds until the time is up; None if a row was lost, doubled or out of order."""
     chance = random.Random(seed)
     begun = time.monotonic()
     found = Soak(seed)
     for number, name in enumerate(_names(chance), 1):
+        if number % _ROUNDS_PER_HOST_ROUND == 0 and not _kill_hosts(kills, chance, number, found):
+            return None
         action = _ACTIONS[name]
         streaming = number % _ROUNDS_PER_STREAMING_ROUND == 0 or not action.points
         cases = tuple((_queries if streaming else _writes)(chance, action, number))
@@ -186,11 +202,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--store", action="store_true", help="store the summary, for the documentation")
     given = parser.parse_args()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     small_spark.use()
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
     print(f"seed {given.seed}; what the jobs say is in {folder} until all is well", flush=True)
-    with DurablePravega(auth=True, token_seconds=TOKEN_SECONDS) as cluster:
-        found = soak(cluster, folder, given.seed, given.minutes)
+    with (
+        DurablePravega(auth=True, token_seconds=TOKEN_SECONDS) as cluster,
+        Kills(cluster.config, folder) as kills,
+    ):
+        found = soak(cluster, kills, folder, given.seed, given.minutes)
     if found is None:
         return 1
     shutil.rmtree(folder)

@@ -199,18 +199,17 @@ def _install(plan: Plan, module: ModuleType) -> None:
         module.ConnectionPool.get = _by_proxy(plan, module.ConnectionPool.get)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules that have points, or ask for the date, and wraps what they use as soon as they are loaded."""
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules that are wanted, and has them changed by `install` as soon as they are loaded."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._wanted = {point.module for point in POINTS.values()} | {"aiopravega.net.pool"}
+    def __init__(self, wanted: Callable[[str], object], install: Callable[[ModuleType], None]) -> None:
+        self._wanted = wanted
+        self._install = install
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        asks_for_date = self._plan.skew and fullname.startswith(_DATED)
-        if fullname not in self._wanted and not asks_for_date:
+        if not self._wanted(fullname):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         assert spec is not None
@@ -219,7 +218,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
         def load(module: ModuleType) -> None:
             execute(module)
-            _install(self._plan, module)
+            self._install(module)
 
         spec.loader.exec_module = load  # type: ignore[method-assign]  # of this one loader
         return spec
@@ -246,4 +245,11 @@ def _skew(module: ModuleType, seconds: float) -> None:
 
 def arm() -> None:
     """Prepare this process for what the plan says."""
-    sys.meta_path.insert(0, _Finder(Plan(Path(os.environ["FAULT_PLAN"]))))
+    plan = Plan(Path(os.environ["FAULT_PLAN"]))
+    modules = {point.module for point in POINTS.values()} | {"aiopravega.net.pool"}
+
+    def wanted(name: str) -> bool:
+        """True if a module has points, or asks for the date."""
+        return name in modules or bool(plan.skew and name.startswith(_DATED))
+
+    sys.meta_path.insert(0, Finder(wanted, functools.partial(_install, plan)))

@@ -2,6 +2,10 @@
 
 import os
 
+if "FAULT_STEPS" in os.environ:
+    from tests.faults.steps import count
+
+    count()
 if "FAULT_PLAN" in os.environ:
     from tests.faults.traps import arm
 

@@ -8,6 +8,7 @@ from airflow.sdk import DAG
 
 from aiopravega.ledger import Interval
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
+from airflow_pravega.operators.events import PravegaReadEventsOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -52,6 +53,18 @@ def test_a_retried_plan_has_the_same_ranges_without_the_done_ones(client, writte
     client.cut_ledger(written.scope).finish(Interval("backfill", written, first[1]["interval"]))
 
     assert run_task(plan, DAY).result() == [first[0], *first[2:]]
+
+
+def test_a_plan_that_cannot_be_mapped_records_nothing(client, written, run, capsys, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__CORE__MAX_MAP_LENGTH", "3")
+    with DAG("too_long", schedule=None) as dag:
+        plan = PravegaBackfillPlanOperator(task_id="plan", stream=str(written), parts=4, consumer="too long", retries=1)
+        PravegaReadEventsOperator.partial(task_id="read", stream=str(written)).expand(stream_cuts=plan.output)
+
+    assert (run(dag, DAY).state("plan"), run(dag, DAY).tries("plan")) == ("failed", 1)
+
+    assert "AIRFLOW__CORE__MAX_MAP_LENGTH" in capsys.readouterr().out
+    assert client.list_tables(written.scope) == []
 
 
 @pytest.mark.parametrize("wrong", [{"parts": "many"}, {"parts": 2, "max_bytes": 9}, {"stream": "nowhere/stream"}])

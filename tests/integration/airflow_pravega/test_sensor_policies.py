@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 from airflow.sdk import DAG
 
-from aiopravega import ScalingPolicy
+from aiopravega import ScalingPolicy, StreamCutRange
 from aiopravega.errors import LedgerError
-from aiopravega.ledger import Interval
+from aiopravega.ledger import Claimant, Interval
 from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
@@ -36,6 +36,21 @@ def shown(capsys):
     return lambda: re.sub(r"[\s│]+", " ", capsys.readouterr().out)
 
 
+@pytest.fixture
+def taken(client, stream):
+    """Takes the range from the last one to the tail as another program does: nobody can be asked for its state."""
+
+    def taken() -> dict[str, str]:
+        interval, ledger = Interval("shop", stream, f"{time.monotonic()}"), client.cut_ledger(stream.scope)
+        ledger.create()
+        last = ledger.last(interval)
+        range_ = StreamCutRange(client.head(stream) if last is None else last.end, client.tail(stream))
+        ledger.record(interval, range_, last, chained=True, by="ada@laptop")
+        return {**range_.to_json(), "consumer": interval.consumer, "interval": interval.name}
+
+    return taken
+
+
 def until(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -49,13 +64,10 @@ def a_trigger_waits() -> bool:
 
 @pytest.mark.parametrize("deferrable", [True, False])
 def test_a_run_waits_for_the_one_before_it_to_be_processed(
-    run_task, stream, write, read, finish, meanwhile, deferrable
+    run_task, stream, write, read, finish, taken, meanwhile, deferrable
 ):
-    sensor = partial(
-        PravegaStreamCutSensor, stream=str(stream), deferrable=deferrable, poll_interval=SOON, poke_interval=SOON
-    )
     write(b"a")
-    first = run_task(sensor, FIRST).result()
+    first = taken()
     write(b"b")
     Announced.checked.clear()
 
@@ -65,23 +77,32 @@ def test_a_run_waits_for_the_one_before_it_to_be_processed(
 
     with meanwhile(process):
         announced = partial(
-            Announced, stream=str(stream), deferrable=deferrable, poll_interval=SOON, poke_interval=SOON
+            Announced,
+            stream=str(stream),
+            consumer="shop",
+            deferrable=deferrable,
+            poll_interval=SOON,
+            poke_interval=SOON,
         )
         assert read(run_task(announced, SECOND).result()) == [b"b"]
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
-def test_a_run_that_waited_too_long_fails_and_names_the_open_interval(run_task, stream, write, shown, deferrable):
-    waiting = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=deferrable, poll_interval=SOON)
+def test_a_run_that_waited_too_long_fails_and_names_the_open_interval(
+    run_task, stream, write, taken, shown, deferrable
+):
+    waiting = partial(
+        PravegaStreamCutSensor, stream=str(stream), consumer="shop", deferrable=deferrable, poll_interval=SOON
+    )
     write(b"a")
-    first = run_task(waiting, FIRST).result()
+    first = taken()
     write(b"b")
     failed = run_task(partial(waiting, open_timeout=timedelta(seconds=0.2), poke_interval=SOON), SECOND)
     assert failed.state() == "failed"
     assert failed.tries() == 1
     log = shown()
     assert f"interval '{first['interval']}' of '{first['consumer']}' on {stream} is not done" in log
-    assert "on_open='take_over'" in log
+    assert f"pravega cuts skip {stream} --consumer 'shop'" in log
 
 
 def test_the_range_of_a_run_that_failed_is_taken_over_at_once(run_task, client, stream, write, read):
@@ -101,15 +122,42 @@ def test_the_range_of_a_run_that_failed_is_taken_over_at_once(run_task, client, 
     assert read(run_task(sensor, FIRST).result()) == [b"c"]  # cleared: its old range is another run's
 
 
-def test_the_range_of_an_open_run_is_taken_over_after_a_time_or_never(run_task, stream, write, read):
-    sensor = partial(PravegaStreamCutSensor, stream=str(stream), open_timeout=timedelta())
+def test_the_range_of_an_open_run_is_taken_over_after_a_time_or_never(run_task, stream, write, read, taken):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), consumer="shop", open_timeout=timedelta())
     write(b"a")
-    run_task(sensor, FIRST).result()
+    taken()
     write(b"b")
-    left = run_task(partial(sensor, on_open="skip"), SECOND).result()
+    left = run_task(partial(sensor, on_open="skip"), FIRST).result()
     assert read(left) == [b"b"]
     write(b"c")
-    assert read(run_task(partial(sensor, on_open="take_over"), THIRD).result()) == [b"b", b"c"]
+    taken()
+    write(b"d")
+    assert read(run_task(partial(sensor, on_open="take_over"), THIRD).result()) == [b"c", b"d"]
+
+
+def test_a_run_that_has_succeeded_has_processed_its_range(run_task, client, stream, write, read):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=True, poll_interval=SOON)
+    write(b"a")
+    first = run_task(sensor, FIRST).result()
+    write(b"b")
+    assert read(run_task(sensor, SECOND).result()) == [b"b"]
+    assert client.cut_ledger(stream.scope).find(Interval(first["consumer"], stream, first["interval"])).is_done
+
+
+def test_a_test_records_nothing_in_the_chain_of_another_airflow(run_task, client, stream, write, read, shown):
+    write(b"a")
+    ledger, interval = client.cut_ledger(stream.scope), Interval("shop", stream, "monday")
+    ledger.create()
+    production = Claimant(host="airflow", instance="production", job="dag", run="run 1", task="task")
+    range_ = StreamCutRange(client.head(stream), client.tail(stream))
+    ledger.record(interval, range_, None, by="airflow/dag/task/run 1", claimant=production)
+    write(b"b")
+
+    result = run_task(partial(PravegaStreamCutSensor, stream=str(stream), consumer="shop")).result()
+
+    assert (read(result), set(result)) == ([b"b"], {"start", "end"})
+    assert "another Airflow reads the chain of shop" in shown()
+    assert len(ledger.records("shop", stream)) == 1
 
 
 def test_two_tasks_of_a_consumer_share_its_chain(run, stream, write, read, finish):
@@ -156,11 +204,12 @@ def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish
 
 @pytest.mark.parametrize("deferrable", [True, False])
 def test_a_run_without_data_can_be_skipped_but_waits_for_an_open_range(
-    run_task, stream, write, read, finish, meanwhile, deferrable
+    run_task, stream, write, read, finish, taken, meanwhile, deferrable
 ):
     sensor = partial(
         PravegaStreamCutSensor,
         stream=str(stream),
+        consumer="shop",
         if_empty="skip",
         deferrable=deferrable,
         poll_interval=SOON,
@@ -168,7 +217,7 @@ def test_a_run_without_data_can_be_skipped_but_waits_for_an_open_range(
     )
     assert run_task(sensor, FIRST).state() == "skipped"
     write(b"a")
-    first = run_task(sensor, FIRST).result()
+    first = taken()
     write(b"b")
     Announced.checked.clear()
 
@@ -209,7 +258,12 @@ def test_a_stream_that_was_made_again_is_reported_or_begun_again(run_task, clien
         assert f"stream {stream} was deleted and made again on {datetime.now(UTC).date().isoformat()}T" in log
         assert "; the range of interval '2026-01-01T00:00:00+00:00'" in log
         assert "does the end lie before the start" not in log
-    assert read(run_task(partial(sensor, on_truncated="skip"), SECOND).result()) == [b"b"]
+    skipping = partial(sensor, on_truncated="skip")
+    again = run_task(skipping, FIRST).result()  # it was done, and is cleared
+    assert read(again) == [b"b"]
+    finish(again)
+    write(b"c")
+    assert read(run_task(skipping, SECOND).result()) == [b"c"]
 
 
 def test_a_connection_that_is_not_there_fails_at_once(run_task, stream, shown):

@@ -5,7 +5,8 @@ from functools import partial
 import pytest
 
 from aiopravega import StreamCutRange
-from airflow_pravega.operators.stream_cut import PravegaSplitRangeOperator
+from aiopravega.ledger import Interval
+from airflow_pravega.operators.stream_cut import PravegaFinishRangeOperator, PravegaSplitRangeOperator
 
 
 @pytest.fixture
@@ -46,3 +47,20 @@ def test_what_cannot_be_split_fails_at_the_first_try(run_task, capsys, stream, w
 
     assert (run.state(), run.tries()) == ("failed", 1)
     assert message in capsys.readouterr().out
+
+
+def test_the_interval_is_done_after_all_parts_and_no_part_is(run_task, capsys, client, stream, whole):
+    ledger, interval = client.cut_ledger(stream.scope), Interval("orders", stream, "monday")
+    ledger.create()
+    ledger.claim(interval, whole)
+    finish = partial(PravegaFinishRangeOperator, stream=str(stream))
+
+    part = run_task(partial(finish, stream_cuts=whole.to_json()))
+    assert (part.state(), part.tries()) == ("failed", 1)
+    assert "names no interval" in capsys.readouterr().out
+    assert not ledger.find(interval).is_done
+
+    assert run_task(
+        partial(finish, stream_cuts={**whole.to_json(), "consumer": "orders", "interval": "monday"})
+    ).state()
+    assert ledger.find(interval).is_done

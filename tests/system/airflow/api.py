@@ -130,9 +130,16 @@ class Api:
         found = self.request("GET", "eventLogs", params={"dag_id": dag_id, "event": "running", "limit": 1})
         return int(found["total_entries"])
 
-    def clear(self, dag_id: str, run_id: str, task_id: str) -> None:
-        """Have a task of a run done again."""
-        fields = {"dag_run_id": run_id, "task_ids": [task_id], "dry_run": False, "only_failed": False}
+    def delete_run(self, dag_id: str, run_id: str) -> None:
+        """Delete a run with its tasks."""
+        response = self._http.request("DELETE", f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id)}")
+        assert response.is_success, f"{run_id} is not deleted: {response.status_code} {response.text}"
+
+    def clear(self, dag_id: str, run_id: str, *task_ids: str) -> None:
+        """Have tasks of a run done again; without their names, all."""
+        fields = {"dag_run_id": run_id, "dry_run": False, "only_failed": False}
+        if task_ids:
+            fields["task_ids"] = list(task_ids)
         self.request("POST", f"dags/{dag_id}/clearTaskInstances", json=fields)
 
     def log(self, dag_id: str, run_id: str, task_id: str) -> str:

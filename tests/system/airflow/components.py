@@ -41,7 +41,7 @@ class Components:
         port, of_triggerer, of_worker = free_ports(3)
         self.api = Api(port, str(self.logs))
         self.environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
             "PATH": f"{_AIRFLOW.parent}{os.pathsep}{os.environ['PATH']}",  # where spark-submit is
             "AIRFLOW_HOME": str(folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),

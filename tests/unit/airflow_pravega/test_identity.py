@@ -5,13 +5,26 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import Context
 
+from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.tasks.identity import chain_name, consumer_name, dag_of, interval_name, run_order, write_name
+from aiopravega.ledger import Claimant, CutRecord, Interval
+from aiopravega.names import SegmentId
+from airflow_pravega.tasks.identity import (
+    chain_name,
+    dag_of,
+    interval_name,
+    own_interval,
+    run_order,
+    task_name,
+    write_name,
+)
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:
-    ti = SimpleNamespace(dag_id="dag", task_id="group.task", map_index=map_index, try_number=try_number)
     known = {"partition_key": None, "logical_date": datetime(2026, 1, 2, tzinfo=UTC), "run_id": "run 1"} | run
+    ti = SimpleNamespace(
+        dag_id="dag", task_id="group.task", map_index=map_index, try_number=try_number, run_id=known["run_id"]
+    )
     return cast("Context", {"ti": ti, "dag_run": SimpleNamespace(**known)})
 
 
@@ -24,8 +37,13 @@ def test_every_try_has_the_same_name():
 
 
 def test_mapped_tasks_have_names_of_their_own():
-    assert consumer_name(context(map_index=0)) == "dag/group.task/0"
-    assert consumer_name(context(map_index=None)) == "dag/group.task"
+    assert task_name(context(map_index=0)) == "dag/group.task/0"
+    assert task_name(context(map_index=None)) == "dag/group.task"
+    assert write_name(context(map_index=0)) == "airflow/dag/group.task/0/2026-01-02T00:00:00+00:00"
+
+
+def test_a_mapped_task_s_chain_is_named_by_its_stream_not_by_its_place():
+    assert chain_name(context(map_index=0), None) == chain_name(context(map_index=1), None) == "dag/group.task"
 
 
 def test_an_interval_has_the_name_of_partition_or_date_or_run():
@@ -84,3 +102,53 @@ def test_runs_are_ordered_by_date_or_by_planned_start():
         run_order(context(logical_date=None, run_after=later, run_id="0")),
     ]
     assert orders == sorted(set(orders))
+
+
+DATE = "2026-01-02T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("is_shared", "run", "name", "former"),
+    [
+        (False, {}, DATE, DATE),
+        (True, {}, f"{DATE} of dag/group.task", DATE),
+        (False, {"partition_key": "eu", "run_after": None}, "partition eu, run run 1", "partition eu"),
+        (
+            True,
+            {"partition_key": "eu", "run_after": None},
+            "partition eu, run run 1 of dag/group.task",
+            "partition eu",
+        ),
+    ],
+)
+def test_an_interval_is_the_run_s_and_in_a_shared_chain_the_task_s(is_shared, run, name, former):
+    own = own_interval(context(**run), is_shared=is_shared)
+    assert (own.name, own.former) == (name, former)
+
+
+def recorded(by: str, at: datetime | None = None, claimant: Claimant | None = None) -> CutRecord:
+    stream = StreamName("examples", "flights")
+    cut = StreamCut(stream, {SegmentId(stream, 0, 0): 0})
+    record = CutRecord.new(
+        Interval("shared", stream, DATE), StreamCutRange(cut, cut), by=by, number=0, claimant=claimant
+    )
+    return record if at is None else record.model_copy(update={"recorded_at": at})
+
+
+def test_a_record_of_an_older_release_stays_with_the_task_that_made_it():
+    own = own_interval(context(), is_shared=True)
+    assert own.is_own(recorded(f"airflow/dag/group.task/{DATE}"))
+    assert own.is_own(recorded(f"airflow/dag/group.task/7/{DATE}"))
+    for other in (f"airflow/dag/group.task.b/{DATE}", f"airflow/other/group.task/{DATE}", "ada@laptop"):
+        assert not own.is_own(recorded(other))
+    assert not own.is_own(
+        recorded(f"airflow/dag/group.task/{DATE}", claimant=Claimant(host="airflow", job="dag", run="run 2"))
+    )
+
+
+def test_a_record_of_a_partition_is_of_the_run_that_began_before_it():
+    after = datetime(2026, 1, 3, 12, tzinfo=UTC)
+    own = own_interval(context(partition_key="eu", run_after=after), is_shared=False)
+    author = "airflow/dag/group.task/partition eu"
+    assert own.is_own(recorded(author, after + timedelta(minutes=1)))
+    assert not own.is_own(recorded(author, after - timedelta(minutes=1)))

@@ -86,6 +86,8 @@ class CutLedger(LedgerFace[aio.CutLedger]):
     record = waits(aio.CutLedger.record)
     claim = waits(aio.CutLedger.claim)
     find_first = waits(aio.CutLedger.find_first)
+    find_each = waits(aio.CutLedger.find_each)
+    lasts = waits(aio.CutLedger.lasts)
     expect = waits(aio.CutLedger.expect)
     declare = waits(aio.CutLedger.declare)
     finish = waits(aio.CutLedger.finish)

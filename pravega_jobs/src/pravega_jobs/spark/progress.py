@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from pravega_jobs.spark.session import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EVERY_SECONDS: Final = 10.0
-_CONNECT: Final = "pyspark.sql.connect"
 
 
 class InfoLog(Protocol):
@@ -55,7 +56,7 @@ class SparkProgress:
         if self._watched is not None:
             return
         self._watched = spark
-        if type(spark).__module__.startswith(_CONNECT):
+        if is_connect(spark):
             session: Any = spark
             session.registerProgressHandler(self._on_progress)
             self._stop = lambda: session.removeProgressHandler(self._on_progress)

@@ -29,6 +29,7 @@ _QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
 _LOCALHOST: Final = "127.0.0.1"
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _CONNECT: Final = "sc://"
+_CONNECT_MODULE: Final = "pyspark.sql.connect"
 _MASTER: Final = "spark.master"
 # Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
 _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
@@ -71,11 +72,16 @@ def session_for_block(name: str, master: str, conf: Mapping[str, str], *, packag
             os.environ.pop(_CONNECT_MODE, None)
 
 
+def is_connect(spark: "SparkSession") -> bool:
+    """True if a session talks Spark Connect: it has no JVM in reach."""
+    return type(spark).__module__.startswith(_CONNECT_MODULE)
+
+
 @contextmanager
 def interruptible(spark: "SparkSession", name: str) -> Iterator[Callable[[], object]]:
     """Run the jobs of a block so that the function that is yielded cancels them, whatever thread calls it."""
     mark = f"pravega-{uuid4()}"
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(spark):
         spark.addTag(mark)
         try:
             yield partial(spark.interruptTag, mark)
@@ -220,7 +226,7 @@ def pages_of(spark: "SparkSession") -> SparkPages:
     A history server has pages if the session logs its events (`spark.eventLog.enabled`). Its address is in
     `spark.yarn.historyServer.address`: Spark has no other setting of the address, on YARN or without.
     """
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(spark):
         return SparkPages()
     context = spark.sparkContext
     conf = context.getConf()

@@ -110,7 +110,17 @@ def get_provider_info() -> dict[str, Any]:
                         "type": "string",
                         "example": "production",
                         "default": "",
-                    }
+                    },
+                    "record_tests": {
+                        "description": (
+                            "Have tasks that `airflow tasks test` runs take ranges and finish them in the cut ledger, "
+                            "as tasks of runs do. Otherwise they record nothing, since their runs are deleted."
+                        ),
+                        "version_added": None,
+                        "type": "boolean",
+                        "example": "True",
+                        "default": "False",
+                    },
                 },
             }
         },

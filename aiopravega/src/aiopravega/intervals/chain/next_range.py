@@ -125,7 +125,7 @@ async def take_next(
     """
     stream = interval.stream
     while True:
-        taken = await _taken(ledger, interval, former)
+        taken = await find_own(ledger, interval, former)
         if taken is not None and taken.state is not IntervalState.GIVEN_BACK:
             left = await left_to_process(client, taken, rules.on_truncated)
             if left is None or left.gone is None:
@@ -164,7 +164,8 @@ async def take_next(
             continue  # another caller has claimed a range meanwhile: ours starts after it
 
 
-async def _taken(ledger: CutLedger, interval: Interval, former: FormerName | None) -> CutRecord | None:
+async def find_own(ledger: CutLedger, interval: Interval, former: FormerName | None) -> CutRecord | None:
+    """The valid record of an interval, also under its former name; None: it has no range yet."""
     if former is None:
         return await ledger.find(interval)
     own, other = await ledger.find_first(interval, former.interval)

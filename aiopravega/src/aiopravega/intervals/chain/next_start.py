@@ -65,11 +65,14 @@ async def next_start(
 
 async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
     """Record the present tail as the beginning of a chain without ranges: all later callers start there."""
-    stream = interval.stream
-    tail = await client.tail(stream)
-    beginning = Interval(interval.consumer, stream, BEGINNING)
+    await begin_at(ledger, interval, await client.tail(interval.stream))
+
+
+async def begin_at(ledger: CutLedger, interval: Interval, cut: StreamCut) -> None:
+    """Record a cut as the beginning of a chain without ranges: all later callers start there."""
+    beginning = Interval(interval.consumer, interval.stream, BEGINNING)
     with contextlib.suppress(TableConflictError):  # another run was first
-        await ledger.record(beginning, StreamCutRange(tail, tail), after=None, state=IntervalState.DONE)
+        await ledger.record(beginning, StreamCutRange(cut, cut), after=None, state=IntervalState.DONE)
 
 
 async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:

@@ -15,6 +15,7 @@ class Claimant(BaseModel):
 
     Args:
         host: `airflow`, `dagster`, or another program.
+        instance: tells several hosts of one kind apart: only the own one knows the state of a run.
         job: the DAG, or the job.
         run: the id of the run. If a run repeats another one, as re-executions in Dagster do, the id of that one.
         task: the task, or the step.
@@ -24,15 +25,16 @@ class Claimant(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = Field(min_length=1)
+    instance: str = ""
     job: str = ""
     run: str = Field(min_length=1)
     task: str = ""
     index: int | None = None
 
     def __str__(self) -> str:
-        place = "/".join(part for part in (self.job, self.task) if part)
+        name = "/".join(part for part in (self.job, self.task) if part)
         index = "" if self.index is None else f"[{self.index}]"
-        return f"{self.host} run {self.run!r}" + (f" of {place}{index}" if place else index)
+        return f"{self.host} run {self.run!r}" + (f" of {name}{index}" if name else index)
 
 
 class ClaimantState(StrEnum):

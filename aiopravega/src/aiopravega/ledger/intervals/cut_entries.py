@@ -4,7 +4,7 @@ The last interval of a chain has two records: the record of the consumer's last 
 own record, which has its state. The newer one of them is the interval's valid record.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aiopravega.cuts import StreamCut, StreamCutRange
@@ -61,6 +61,17 @@ class CutEntries:
             return last if is_last and last is not None and (own is None or is_newer(last, own)) else own
 
         return valid(interval), valid(former)
+
+    async def find_each(self, intervals: Sequence[Interval]) -> list[CutRecord]:
+        """The own records of those intervals that have one, of any consumers; for many intervals at once."""
+        entries = await self._table.get_all([each.key for each in intervals])
+        return [CutRecord.from_json(entry.value) for entry in entries]
+
+    async def lasts(self, consumers: Sequence[str], stream: StreamName) -> list[StoredRange]:
+        """The last ranges of those consumers of a stream that have one; for many consumers at once."""
+        entries = await self._table.get_all([first_key(consumer, stream) for consumer in consumers])
+        identities = [CutRecord.from_json(entry.value).identity for entry in entries]
+        return [last for each in identities if (last := await self.last(each)) is not None]
 
     async def recorded(self, interval: Interval) -> StreamCutRange | None:
         """The range of an interval, or None: it has none yet."""

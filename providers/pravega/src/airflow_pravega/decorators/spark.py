@@ -22,7 +22,7 @@ from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
 
@@ -83,7 +83,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         name = self._range_name()
         given = arguments.arguments[name]
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             once = self._write(hook, context)
 
         def call(client: PravegaClient, frame: "DataFrame") -> Any:
@@ -96,9 +96,14 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
             self.lineage = replace(self.lineage, outputs=(written_once(once.config, result, once.columns),))
             return result
 
-        done = self.process_range(context, given, call)
+        done = self.process_range(context, given, call, sink=None if once is None else once.sink)
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
         return self._handle_output(done.result)
+
+    @property
+    def given_ranges(self) -> Sequence[Any]:
+        """See `ProcessesInterval`: the first argument of the function."""
+        return [*list(self.op_args)[:1], self.op_kwargs.get(self._range_name())]
 
     def _range_name(self) -> str:
         """The name of the function's first parameter, which gets the range."""

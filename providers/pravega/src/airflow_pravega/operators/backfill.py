@@ -7,14 +7,14 @@ from typing import Any
 from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, StreamName, TimeUnit, blocking
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.intervals.plans.backfill import BackfillPlan, record_plan
 from aiopravega.intervals.plans.planning import plan_parts, plan_times
 from aiopravega.intervals.plans.steps import Step
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, optional_number, position_of, time_of
-from airflow_pravega.tasks.identity import chain_name, write_name
-from airflow_pravega.tasks.intervals import to_xcom
+from airflow_pravega.tasks.identity import chain_name, plan_name, records_nothing, write_name
+from airflow_pravega.tasks.intervals import TO_RECORD, check_mappable, to_xcom
 
 
 class PravegaBackfillPlanOperator(PravegaStreamOperator):
@@ -88,19 +88,39 @@ class PravegaBackfillPlanOperator(PravegaStreamOperator):
 
     def work(self, client: blocking.PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
         """Plan, and record the plan."""
-        consumer = chain_name(context, write_name(context) if self.consumer is None else self.consumer)
-        return client.run(self._plan(client.asynchronous, stream, consumer))
+        return client.run(self._plan(client.asynchronous, stream, context))
 
-    async def _plan(self, client: PravegaClient, stream: StreamName, consumer: str) -> list[dict[str, str]]:
-        ledger = client.cut_ledger(stream.scope)
-        await client.head(stream)  # no ledger is made for a missing stream
-        await ledger.create()
+    async def _plan(self, client: PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
+        consumer = await self._consumer(client, stream, context)
         of_times = any((self.since, self.until, self.every))
-        make = self._plan_times if of_times else self._plan_parts
-        records = await record_plan(ledger, await make(client, stream, consumer), by=consumer)
+        plan = await (self._plan_times if of_times else self._plan_parts)(client, stream, consumer)
+        way = "plan a shorter time or a longer every" if of_times else "give fewer parts or a larger max_bytes"
+        check_mappable(context, len(plan.waiting), way)
+        if records_nothing(context):
+            self.log.warning("%s is not recorded: a test of a task records nothing. %s", consumer, TO_RECORD)
+            return [{**each.range.to_json(), **_texts(each.times)} for each in plan.waiting]
+        ledger = client.cut_ledger(stream.scope)
+        await ledger.create()
+        records = await record_plan(ledger, plan, by=consumer)
         waiting = [record for record in records if not record.is_done]
         self.log.info("%s: %d of %d intervals are to be processed", consumer, len(waiting), len(records))
         return [to_xcom(each) for each in waiting]
+
+    async def _consumer(self, client: PravegaClient, stream: StreamName, context: Context) -> str:
+        """The name of the backfill. A partition key can come again: the run is part of the name.
+
+        Older releases left the run out: a plan with that name is this run's if it was recorded after the run was due.
+        """
+        if self.consumer is not None:
+            return chain_name(context, self.consumer)
+        former, own = (chain_name(context, name) for name in (write_name(context), plan_name(context)))
+        if former == own:
+            return own
+        try:
+            records = await client.cut_ledger(stream.scope).records(former, stream)
+        except TableNotFoundError:
+            return own
+        return former if any(record.recorded_at >= context["dag_run"].run_after for record in records) else own
 
     async def _plan_parts(self, client: PravegaClient, stream: StreamName, consumer: str) -> BackfillPlan:
         return await plan_parts(
@@ -120,3 +140,7 @@ class PravegaBackfillPlanOperator(PravegaStreamOperator):
         return await plan_times(
             client, stream, consumer, edges, ahead=self.ahead, clip=self.clip, unit=TimeUnit.parse(self.unit)
         )
+
+
+def _texts(times: tuple[datetime, datetime] | None) -> dict[str, str]:
+    return {} if times is None else {"since": times[0].isoformat(), "until": times[1].isoformat()}

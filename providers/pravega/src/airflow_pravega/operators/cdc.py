@@ -11,8 +11,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known, is_known
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
-from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
@@ -112,7 +112,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         """
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             landing, target = landing_of(given), merged_table(self.table)
             rules = MergeRules.of(
                 self.key,
@@ -136,6 +136,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             work,
             columns=change_columns(self.columns, rules),
             more_options=change_options(self.columns, self.options, rules),
+            sink=table_sink("merge", self.table, None, given),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from airflow.sdk import Context, XComArg
 
@@ -19,7 +19,7 @@ from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, choice_of, whole_number
-from airflow_pravega.tasks.failures import failures_recorded
+from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import finish, range_of, shown
 from pravega_jobs.events.lists import NewEvent, read_event_list, write_event_list
@@ -113,7 +113,7 @@ class PravegaWriteEventsOperator(ReportsLineage, PravegaStreamOperator):
         return result
 
 
-class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamOperator):
+class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, PravegaStreamOperator):
     """Returns all events of a small range: `{"events": list, "bytes": number, "start": text, "end": text}`.
 
     Events of one routing key come in the order of their writing. A range with more than `max_events` or `max_bytes`
@@ -151,7 +151,7 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
     def execute(self, context: Context) -> Any:
         """Check the range, then read it."""
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, self.stream_cuts, context):
+        with self.failures_recorded(hook, self.stream_cuts, context):
             return super().execute(context)
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
@@ -172,7 +172,7 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
         self.lineage = Lineage((read,))
         form = choice_of(EventForm, "form", self.form)
         result = {"events": [_shown(event, form) for event in events], "bytes": fixed.size, **fixed.cuts.to_json()}
-        finish(client, stream, self.stream_cuts, fixed.cuts, write_name(context))
+        finish(client, stream, cast("Mapping[str, str]", self.stream_cuts), fixed.cuts, context)
         self.log.info("Read %s %s: %d events, %s bytes", stream, shown(fixed.cuts), len(events), f"{fixed.size:,}")
         return result
 

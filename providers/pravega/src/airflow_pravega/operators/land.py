@@ -12,8 +12,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
-from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.writes import parse_generation
@@ -90,17 +90,18 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         """
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
             landing_of(given, generation=generation)
             dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
             target = shown_table(self.table, dsn, _BESIDE)
+            sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client
             return self._land(self.transformed(frame), target, given, generation)
 
-        done = self.process_range(context, given, work)
+        done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d",

@@ -10,7 +10,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.ledger import CutRecord, IntervalState
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
-from airflow_pravega.tasks.intervals import to_xcom
+from airflow_pravega.tasks.intervals import check_mappable, to_xcom
 
 # The most names in an error.
 _SHOWN: Final = 10
@@ -47,7 +47,6 @@ class PravegaRecordedRangesOperator(PravegaStreamOperator):
                 is skipped or given back.
             PravegaError: the cluster cannot be reached.
         """
-        del context
         try:
             records = client.cut_ledger(stream.scope).records(self.consumer, stream)
         except TableNotFoundError:
@@ -57,6 +56,7 @@ class PravegaRecordedRangesOperator(PravegaStreamOperator):
                 f"consumer {self.consumer!r} took no range of {stream}: `pravega cuts list {stream}` shows who did"
             )
         chosen = self._chosen(records)
+        check_mappable(context, len(chosen), "name some of them by intervals=")
         self.log.info("%s of %s: %d of %d recorded ranges", self.consumer, stream, len(chosen), len(records))
         return [to_xcom(each) for each in chosen]
 

@@ -23,13 +23,17 @@ from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
 from pravega_jobs.spark.file_digest import digest_of_files
 from pravega_jobs.spark.frames import count_of, counted
+from pravega_jobs.spark.whole_folder import whole_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 class PravegaSparkReadOperator(PravegaSparkRangeOperator):
-    """Reads exactly one range of a stream with Spark and writes it to files, replacing the files of an earlier try.
+    """Reads exactly one range of a stream with Spark and writes it to files, which replace the files of an earlier try.
+
+    The files become visible at once: a try writes beside `output_path`, which is then renamed, so that a try which was
+    given up and still runs changes nothing. In an object store a rename is a copy: read the files after the task.
 
     Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the number of events read and of rows written,
     the bytes of the range in the stream (event headers included), and the digest of the files, or None.
@@ -108,17 +112,18 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         """Write the files; returns the number of events read and of rows written, and the files' digest."""
         del client
         spark = frame.sparkSession
-        frame, read = counted(frame)
-        frame = self.transformed(frame)
-        if self.sort_by:
-            frame = frame.orderBy(*self.sort_by)
-        if self.files is not None:
-            frame = frame.coalesce(self.files)
-        frame, written = counted(frame)
-        files = FileData(self.output_path, columns=columns_of(frame))
-        self.lineage = replace(self.lineage, outputs=(files,))
-        frame.write.format(self.output_format).mode("overwrite").save(self.output_path)
-        digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
+        with whole_folder(spark, self.output_path) as folder:
+            frame, read = counted(frame)
+            frame = self.transformed(frame)
+            if self.sort_by:
+                frame = frame.orderBy(*self.sort_by)
+            if self.files is not None:
+                frame = frame.coalesce(self.files)
+            frame, written = counted(frame)
+            files = FileData(self.output_path, columns=columns_of(frame))
+            self.lineage = replace(self.lineage, outputs=(files,))
+            frame.write.format(self.output_format).mode("overwrite").save(folder)
+            digest = digest_of_files(spark, folder, self.output_format) if self.digest else None
         events, rows = count_of(read), count_of(written)
         self._describe_input(events=events)
         self.lineage = replace(self.lineage, outputs=(replace(files, rows=rows),))

@@ -27,9 +27,9 @@ from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range import times_options
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
 from airflow_pravega.tasks.identity import write_name
-from airflow_pravega.tasks.intervals import finish, shown
+from airflow_pravega.tasks.intervals import declare, finish, shown
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.remote.orders import (
     InputOrder,
@@ -53,7 +53,7 @@ except ImportError as error:
 _EVENTS: Final = "events"
 
 
-class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOperator):
+class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, SparkSubmitOperator):
     """Submits a program to Spark that reads exactly one range of a stream and, if wanted, writes to another one once.
 
     The program opens its work by `open_pravega_work` of `pyspark_pravega.remote.airflow`, reads the range as a
@@ -146,7 +146,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         """
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
             self.link_to_consumer(context, stream, given)
@@ -164,6 +164,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
             with hook.get_client() as client:
                 cuts = StreamCutRange.from_json(given)
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                declare(client, stream, given, None if once is None else once.sink, context)
                 source = range_read(config, stream, fixed.cuts, given, bytes=fixed.size)
                 self.lineage = Lineage((source,))
                 piece = RangeOrder(fixed.cuts, fixed.size, _times(given))
@@ -187,7 +188,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 output = None if once is None else self._output(client, once, report)
                 if once is not None and output is not None:
                     self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
-                finish(client, stream, given, fixed.cuts, write_name(context))
+                finish(client, stream, given, fixed.cuts, context)
                 with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
                     client.run(reports.forget())
         result = {

@@ -5,13 +5,14 @@ from typing import Any
 
 from airflow.sdk import Context, XComArg
 
-from aiopravega import StreamName
+from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.positions import Position
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of, whole_number
-from airflow_pravega.tasks.intervals import range_of, shown
+from airflow_pravega.tasks.failures import ProcessesInterval
+from airflow_pravega.tasks.intervals import check_mappable, finish, range_of, shown
 from pravega_jobs.ranges import fix_range
 
 
@@ -62,8 +63,8 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
 
     `PravegaSparkReadOperator.partial(…).expand(stream_cuts=split.output)` reads them side by side. Together they are
     the range, with ends between events; read one after another, they give the events of each routing key in the order
-    of their writing. There are fewer parts if the range is small. A part has no interval: the interval of a sensor's
-    range stays open, and the next run waits for it, until your task calls `CutLedger.finish` after all parts.
+    of their writing. There are fewer parts if the range is small. A part has no interval: put a
+    `PravegaFinishRangeOperator` after the mapped tasks, which finishes the interval of the whole range.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -96,10 +97,10 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
         """Split the range."""
-        del context
         whole = range_of(self.stream_cuts)
         count, max_bytes = self._sizes()
         parts = client.split(whole, count, stream, max_bytes=max_bytes)
+        check_mappable(context, len(parts), "give fewer parts or a larger max_bytes")
         self.log.info("%s %s: %d parts", stream, shown(whole), len(parts))
         return [part.to_json() for part in parts]
 
@@ -112,3 +113,44 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
                 f"a range is split by parts or by max_bytes: give one of the two, at least 1: {given}"
             )
         return sizes.get("parts"), sizes.get("max_bytes")
+
+
+class PravegaFinishRangeOperator(ProcessesInterval, PravegaStreamOperator):
+    """Records that the interval of a range is done, once all tasks before this one have ended well.
+
+    It ends the tasks that are mapped over the parts of a split range, and a range that your own task processes:
+    `read >> PravegaFinishRangeOperator(task_id="done", stream="examples/orders", stream_cuts=wait.output)`. The next
+    run of a sensor with `since="last"` waits for it.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        stream_cuts: the whole range with the names `consumer` and `interval`, as a sensor gives it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "stream_cuts", "pravega_conn_id")
+
+    def __init__(self, *, stream_cuts: Mapping[str, str] | XComArg, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stream_cuts = stream_cuts
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        super().check_arguments(stream, context)
+        self._given()
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> None:
+        """Finish the interval.
+
+        Raises:
+            LedgerError: the interval has another range by now, or no range, or was skipped.
+        """
+        given = self._given()
+        finish(client, stream, given, StreamCutRange.from_json(given), context)
+
+    def _given(self) -> Mapping[str, str]:
+        if not isinstance(self.stream_cuts, Mapping) or not {"consumer", "interval"} <= self.stream_cuts.keys():
+            raise ConfigurationError(
+                f"stream_cuts is {self.stream_cuts!r}, which names no interval that can be done: give the range of a "
+                "sensor, not a part of it"
+            )
+        return self.stream_cuts

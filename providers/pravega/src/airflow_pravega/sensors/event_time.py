@@ -11,13 +11,17 @@ from airflow.sdk import Context, PokeReturnValue
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
-from aiopravega.intervals import OnTruncated, claim_times
+from aiopravega.intervals import OnTruncated, claim_times, interval_name
+from aiopravega.intervals.chain.claims import former_name
+from aiopravega.ledger import Interval
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.sensors.mapped_chains import former_consumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.tasks.arguments import check_choice, choice_of, time_of
-from airflow_pravega.tasks.identity import chain_name, write_name
+from airflow_pravega.tasks.claimants import claimant_of, with_parts
+from airflow_pravega.tasks.identity import chain_name, map_index, write_name
 from airflow_pravega.tasks.intervals import to_xcom
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
@@ -81,10 +85,11 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         unit = TimeUnit.parse(self.unit)
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
-        self.link_to_consumer(context, stream, {"consumer": consumer} if self.record else {})
-        claim = self._claim(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
+        recorded = self.does_record(context, self.record)
+        self.link_to_consumer(context, stream, {"consumer": consumer} if recorded else {})
+        found = self._claim(config, stream, times, unit, consumer, on_truncated, context if recorded else None)
         try:
-            return PokeReturnValue(True, LoopThread.shared().run(claim))
+            return PokeReturnValue(True, LoopThread.shared().run(found))
         except NotYetError as error:
             self.log.info("%s is not complete up to %s yet: %s", stream, times[1].isoformat(), error)
         if self.deferrable:
@@ -99,24 +104,30 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         unit: TimeUnit,
         consumer: str,
         on_truncated: OnTruncated,
-        *,
-        by: str,
+        context: Context | None,
     ) -> dict[str, str]:
+        """Find the range of an interval; `context` is None if it is not recorded."""
         async with PravegaClient(config) as client:
-            if not self.record:
+            if context is None:
                 range_ = await client.range_for(stream, times, ahead=self.ahead, clip=self.clip, unit=unit)
                 since, until = (time.isoformat() for time in times)
                 return {**range_.to_json(), "since": since, "until": until}
-            return to_xcom(
-                await claim_times(
-                    client,
-                    stream,
-                    consumer,
-                    times,
-                    ahead=self.ahead,
-                    clip=self.clip,
-                    unit=unit,
-                    by=by,
-                    on_truncated=on_truncated,
-                )
+            ledger = client.cut_ledger(stream.scope)
+            if self.consumer is None and map_index(context) is not None:
+                names = {interval_name(*times), former_name(*times)}
+                former = [Interval(consumer, stream, name) for name in sorted(names)]
+                consumer = await former_consumer(ledger, context, former) or consumer
+            claimant = claimant_of(context)
+            record = await claim_times(
+                client,
+                stream,
+                consumer,
+                times,
+                ahead=self.ahead,
+                clip=self.clip,
+                unit=unit,
+                by=write_name(context),
+                on_truncated=on_truncated,
+                claimant=claimant,
             )
+            return to_xcom(await with_parts(ledger, record, claimant, context))

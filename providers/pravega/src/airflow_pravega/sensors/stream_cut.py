@@ -26,6 +26,7 @@ from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, Run
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.tasks.arguments import check_choice, choice_of
 from airflow_pravega.tasks.identity import run_order
+from airflow_pravega.tasks.intervals import TO_RECORD
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from pravega_jobs.debezium.transactions import watch_of
@@ -86,9 +87,11 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             that is sealed too early is given up at once. While the cluster is away, the sensor waits in any case.
             (templated)
         consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
-        on_open: the rule, with `"last"` and `"latest"`, for a last range that its run has not processed: `"wait"` for
-            that run, and fail with its name after `open_timeout`; `"take_over"`: start where the range starts, at once
-            if that run failed, otherwise after `open_timeout`; `"skip"`: start where the range ends. (templated)
+        on_open: the rule, with `"last"` and `"latest"`, for a last range that is not processed. Airflow is asked for
+            its run: if that has ended, the range is taken over, or is done, at once. Otherwise `"wait"` for the run,
+            and fail with its name after `open_timeout`; `"take_over"`: also start where the range starts at once if it
+            is recorded as failed, and after `open_timeout` if its run is not known; `"skip"`: start where the range
+            ends, without waiting. (templated)
         open_timeout: time to wait for a range that is not processed.
         on_truncated: the rule if data after the last range is gone, because of retention, a truncation, or because the
             stream was deleted and made again: `"fail"`, or `"skip"` that data, which the cut ledger remembers.
@@ -170,6 +173,8 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.give_up_after = give_up_after
         self.on_give_up = on_give_up
         self._watch: StreamWatch | None = None
+        # The consumer whose chain the checks of this process continue.
+        self._continued: str | None = None
         self.consumer = consumer
         self.on_open = on_open
         self.open_timeout = open_timeout
@@ -192,13 +197,24 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         config = PravegaHook(self.pravega_conn_id).get_config()
         if self._watch is None or self._watch.condition != condition:
             self._watch = watch_of(condition)
-        run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
-        recorded = {"consumer": run_range.interval.consumer} if self.record else {}
-        self.link_to_consumer(context, run_range.stream, recorded)
+        arguments = self._range_arguments(context)
+        run_range = RunRange(
+            config, arguments, context, self._watch, self.fired, self._judge_of(context), self._continued
+        )
         claimed = LoopThread.shared().run(run_range.claim())
+        if arguments.record and not run_range.is_recorded:
+            self.log.warning(
+                "The range is not recorded, since this is a test, and another Airflow reads the chain of %s. %s",
+                run_range.interval.consumer,
+                TO_RECORD,
+            )
+        self._continued = run_range.interval.consumer
+        recorded = {"consumer": run_range.interval.consumer} if run_range.is_recorded else {}
+        self.link_to_consumer(context, run_range.stream, recorded)
+        waits_for = run_range.waits_for
+        self.explain(context, waits_for, run_range.state)
         if claimed is not None:
             return PokeReturnValue(True, claimed)
-        waits_for = run_range.waits_for
         if waits_for is not None:
             until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
@@ -232,11 +248,8 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
     def _wait(
         self, context: Context, run_range: RunRange, condition: MoveCondition, gives_up_at: datetime | None
     ) -> None:
-        common: dict[str, Any] = {
-            "condition": condition.to_json(),
-            "give_up_at": None if gives_up_at is None else gives_up_at.isoformat(),
-        }
-        if self.since not in CHAINED:
+        common: dict[str, Any] = {"condition": condition.to_json(), "give_up_at": gives_up_at}
+        if not run_range.is_chained:
             self.wait_with(PravegaStreamCutTrigger, run_range.stream, since=run_range.start.to_text(), **common)
             return
         self.wait_with(
@@ -269,5 +282,5 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             on_open=choice_of(OnOpen, "on_open", self.on_open),
             on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
             deadline=self.waits_since(context) + self.open_timeout,
-            record=self.record,
+            record=self.does_record(context, self.record),
         )

@@ -3,27 +3,34 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
-from airflow.providers.common.compat.sdk import AirflowSensorTimeout, conf
+from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowTaskTimeout, conf
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
+from aiopravega.intervals.chain.take_over import explain_wait
+from aiopravega.ledger import ClaimantState, CutRecord
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.claimants import Judge, WaitLog
 from airflow_pravega.tasks.failures import failing_for_good, from_event
-from airflow_pravega.tasks.intervals import shown
+from airflow_pravega.tasks.identity import records_nothing
+from airflow_pravega.tasks.intervals import TO_RECORD, shown
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+
+# The key of an XCom: the claimant that a sensor waits for, and what ends the wait; empty after the wait.
+WAITS_FOR: Final = "waits_for"
 
 
 class PravegaWaitingSensor(BaseSensorOperator):
     """Checks a stream, and waits on the triggerer if it is deferrable.
 
     It also waits while the cluster is away: for its `timeout`, from the first start of this try on, however often it
-    defers. An error that waiting cannot heal fails the task at once.
+    defers. Its `execution_timeout` counts in the same way. An error that waiting cannot heal fails the task at once.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
@@ -54,6 +61,29 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.fired: dict[str, Any] | None = None
         self._waits_since: datetime | None = None
         self._outage: Outage | None = None
+        self._judge: Judge | None = None
+        self._wait_log = WaitLog(self.log)
+
+    def does_record(self, context: Context, asked: bool) -> bool:
+        """True if ranges are recorded: `asked` says so, and the run is not a test that Airflow deletes."""
+        if asked and records_nothing(context):
+            self.log.warning("The range is not recorded: a test of a task records nothing. %s", TO_RECORD)
+            return False
+        return asked
+
+    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState) -> None:
+        """Explain a wait for another claimant in the log, and for a glance at the task in its XCom `waits_for`."""
+        if record is None:
+            if self._wait_log.said:
+                self._wait_log = WaitLog(self.log)
+                context["ti"].xcom_push(key=WAITS_FOR, value="")
+        elif self._wait_log.explain(record, state):
+            context["ti"].xcom_push(key=WAITS_FOR, value=explain_wait(record, state))
+
+    def _judge_of(self, context: Context) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(context["task"])
+        return self._judge
 
     @abstractmethod
     def check(self, context: Context) -> PokeReturnValue:
@@ -69,10 +99,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
         Raises:
             AirflowFailException: an argument or the stream cannot work.
             AirflowSensorTimeout: the sensor's timeout is over.
+            AirflowTaskTimeout: the task's `execution_timeout` is over.
             PravegaError: an error that a new try can help, such as a lost race.
         """
         self._outage = self._outage or Outage(self.stream, self.log)
-        self.waits_since(context)
+        ends_at = self._ends_at(self.waits_since(context))
+        if ends_at is not None and datetime.now(UTC) >= ends_at:
+            raise AirflowTaskTimeout(f"{self.stream} was waited for longer than the execution_timeout")
         try:
             with failing_for_good(), self._outage.checking():
                 result = self.check(context)
@@ -102,13 +135,25 @@ class PravegaWaitingSensor(BaseSensorOperator):
             self._waits_since = first or datetime.now(UTC)
         return self._waits_since
 
-    def wait_with(self, kind: type[PravegaWaitingTrigger], stream: StreamName, **own: Any) -> None:
+    def _ends_at(self, since: datetime) -> datetime | None:
+        """The end of a deferrable task's `execution_timeout`, which Airflow itself counts for each worker again."""
+        return since + self.execution_timeout if self.deferrable and self.execution_timeout is not None else None
+
+    def wait_with(
+        self,
+        kind: type[PravegaWaitingTrigger],
+        stream: StreamName,
+        *,
+        give_up_at: datetime | None = None,
+        **own: Any,
+    ) -> None:
         """Defer to a trigger, for the rest of the sensor's timeout.
 
         Args:
             kind: class of the trigger.
             stream: the stream that it waits for.
-            own: the arguments of this class, and `give_up_at`.
+            own: the arguments of this class.
+            give_up_at: the time at which the trigger fires in any case.
 
         Raises:
             AirflowSensorTimeout: the timeout is over.
@@ -120,11 +165,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "
                 f"{self.timeout:g} s"
             )
+        ends = [each for each in (give_up_at, self._ends_at(since)) if each is not None]
         trigger = kind(
             stream=str(stream),
+            give_up_at=min(ends).isoformat() if ends else None,
             poll_interval=self.poll_interval,
             pravega_conn_id=self.pravega_conn_id,
-            carried={"waits_since": since.isoformat(), "fired": self.fired},
+            carried={"waits_since": since.isoformat(), "fired": self.fired, "said": self._wait_log.said},
             **own,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=left)
@@ -137,5 +184,6 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 raise error
         carried = event.pop("carried")
         self._waits_since = datetime.fromisoformat(carried["waits_since"])
+        self._wait_log = WaitLog(self.log, carried.get("said"))
         self.fired = carried["fired"] if event["status"] == REACHABLE else event
         return self.execute(context)

@@ -14,7 +14,7 @@ from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
-from airflow_pravega.tasks.identity import consumer_name
+from airflow_pravega.tasks.identity import task_name
 from pravega_jobs.spark.progress import SparkProgress
 from pravega_jobs.spark.session import LOCAL, interruptible, pages_of, session_for_block
 
@@ -81,7 +81,7 @@ class PravegaSparkOperator(BaseOperator):
         if self.spark_conn_id:
             master, settings = session_settings(hook.get_connection(self.spark_conn_id))
             conf = {**settings, **conf}
-        name = consumer_name(context)
+        name = task_name(context)
         with ExitStack() as stack:
             with jvm_lines_logged(self.log):
                 spark = stack.enter_context(session_for_block(name, master, conf, package=_PACKAGE))

@@ -10,14 +10,14 @@ from airflow.sdk import BaseOperatorLink, Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Sink
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, columns_of, range_read
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
-from airflow_pravega.tasks.identity import write_name
-from airflow_pravega.tasks.intervals import finish
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
+from airflow_pravega.tasks.intervals import declare, finish
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.retries import unsplit_if_need_be
 from pravega_jobs.spark.frames import load_range
@@ -41,7 +41,7 @@ class Processed(Generic[R]):
     result: R
 
 
-class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOperator):
+class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, PravegaSparkOperator):
     """A Spark operator that reads one range."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToConsumer.operator_extra_links, PravegaSparkLink())
@@ -54,6 +54,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
         *,
         columns: str | None = None,
         more_options: Mapping[str, str] | None = None,
+        sink: Sink | None = None,
     ) -> Processed[R]:
         """Have a function process a range, and record that the interval which the range names is done, or has failed.
 
@@ -64,19 +65,21 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
                 out to be split at a wrong offset.
             columns: columns of the decoded events, as SQL writes them.
             more_options: further options of the data source; they win over the options of the task.
+            sink: the target of the function's write, which a take-over of the range can ask.
 
         Raises:
             AirflowFailException: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
         hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+        with self.failures_recorded(hook, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
             self.link_to_consumer(context, stream, given)
             cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
             with hook.get_client() as client:
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                declare(client, stream, given, sink, context)
                 self.lineage = Lineage((range_read(config, stream, fixed.cuts, given, bytes=fixed.size),))
                 began = time.monotonic()
                 with self.session(hook, context) as spark:
@@ -89,7 +92,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
                         return work(client, frame)
 
                     result = unsplit_if_need_be(read, self.log.warning)
-                finish(client, stream, given, fixed.cuts, write_name(context))
+                finish(client, stream, given, fixed.cuts, context)
         return Processed(stream, fixed.cuts, fixed.size, round(time.monotonic() - began, 3), result)
 
     def _describe_input(self, **more: Any) -> None:

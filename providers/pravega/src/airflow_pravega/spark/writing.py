@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import CommitRecord, ledger_name
+from aiopravega.ledger import CommitRecord, Sink, ledger_name
 from airflow_pravega.lineage import columns_of
 from airflow_pravega.tasks.intervals import shown
 from pravega_jobs.remote.orders import WriteOrder
@@ -56,6 +56,12 @@ class OnceWrite:
         name = StreamName.parse(stream, config.scope)
         ledger_name(commit_ledger, name.scope)
         return cls(config, name, write_id, generation, commit_ledger, options)
+
+    @property
+    def sink(self) -> Sink:
+        """The write as the sink of a claim."""
+        target, ledger = str(self.stream), self.commit_ledger
+        return Sink(kind="write", target=target, id=self.write_id, generation=self.generation, ledger=ledger)
 
     def save(self, frame: "DataFrame") -> None:
         """Write the rows of a frame, or compare them with the rows that are written."""

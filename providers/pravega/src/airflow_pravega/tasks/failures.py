@@ -1,17 +1,18 @@
 """Failures of tasks: some end a task at once, others are left to Airflow's retries; triggers send them as events."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException
-from airflow.sdk import Context
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException, TaskDeferred
+from airflow.sdk import BaseOperator, Context
 
 from aiopravega import StreamName
+from aiopravega.blocking import PravegaClient
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import Interval
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.identity import records_nothing, write_name
 from pravega_jobs.retries import error_named, permanent_errors_as
 
 # Characters of a reason in the ledger: an error of Spark brings its whole traceback.
@@ -37,20 +38,64 @@ def _final(_: PravegaError, text: str) -> AirflowFailException:
     return AirflowFailException(text)
 
 
-@contextmanager
-def failures_recorded(hook: PravegaHook, stream: str, cuts: Any, context: Context) -> Iterator[None]:
-    """Run a block that processes the interval of a range; if it fails on the last try, record that in the ledger."""
-    try:
-        yield
-    except Exception as error:
-        named = isinstance(cuts, Mapping) and {"consumer", "interval"} <= cuts.keys()
-        if named and (isinstance(error, AirflowFailException) or _is_last_try(context)):
-            # The error of the block matters more than one of the ledger.
-            with suppress(PravegaError, AirflowNotFoundException), hook.get_client() as client:
-                name = StreamName.parse(stream, client.config.scope)
+class ProcessesInterval(BaseOperator):
+    """An operator that processes and finishes the interval of a range, or records that its last try has failed."""
+
+    stream: str
+
+    @property
+    def given_ranges(self) -> Sequence[Any]:
+        """The values of the argument for the range, as the DAG has them: one at most."""
+        return [getattr(self, "stream_cuts", None)]
+
+    # Set while the operator works on an interval in the last try.
+    _when_killed: Callable[[], None] | None = None
+
+    def on_kill(self) -> None:
+        """Record that the task was killed: marked by somebody, or ended with its worker."""
+        super().on_kill()
+        if self._when_killed is not None:
+            self._when_killed()
+
+    @contextmanager
+    def failures_recorded(self, hook: PravegaHook, cuts: Any, context: Context) -> Iterator[None]:
+        """Run a block that processes the interval of a range; if it fails on the last try, record that.
+
+        The end of the task's `execution_timeout` is a failure, too. A further try is not: Airflow runs the task again.
+        """
+        by, last = write_name(context), _is_last_try(context)
+
+        def record(client: PravegaClient, reason: str) -> None:
+            with client:
+                name = StreamName.parse(self.stream, client.config.scope)
                 interval = Interval(cuts["consumer"], name, cuts["interval"])
-                client.cut_ledger(name.scope).fail(interval, f"{error}"[:_LONGEST_REASON], by=write_name(context))
-        raise
+                client.cut_ledger(name.scope).fail(interval, reason[:_LONGEST_REASON], by=by)
+
+        def killed() -> None:
+            # A signal has interrupted the task: the connection was read before, because Airflow answers one at a time.
+            self._when_killed = None
+            with suppress(PravegaError):
+                record(impatient, "the task was killed in its last try")
+
+        named = isinstance(cuts, Mapping) and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context)
+        if named and last:
+            with suppress(PravegaError, AirflowNotFoundException):
+                impatient = hook.get_impatient_client()
+                self._when_killed = killed
+        try:
+            yield
+        except TaskDeferred:
+            raise
+        except BaseException as error:
+            was_killed = last and named and self._when_killed is None
+            if named and not was_killed and (isinstance(error, AirflowFailException) or last):
+                reason = f"{error}" if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
+                # The error of the block matters more than one of the ledger.
+                with suppress(PravegaError, AirflowNotFoundException):
+                    record(hook.get_client(), reason)
+            raise
+        finally:
+            self._when_killed = None
 
 
 def _is_last_try(context: Context) -> bool:

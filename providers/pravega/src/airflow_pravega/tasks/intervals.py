@@ -1,12 +1,29 @@
 """Intervals of the cut ledger as plain JSON between tasks: from the task that takes one to the one that finishes it."""
 
+import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Final, Literal
+
+from airflow.providers.common.compat.sdk import conf
+from airflow.sdk import Context
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CutRecord, Interval
+from aiopravega.ledger import CutRecord, Interval, Sink
+from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
+from pravega_jobs.identity.sinks import declare_sink
+from pravega_jobs.landing import LandingTable, shown_table
+
+logger = logging.getLogger(__name__)
+
+# To be added to the line that says that a test records nothing.
+TO_RECORD: Final = "To have tests recorded, set AIRFLOW__PRAVEGA__RECORD_TESTS=True"
+_MOST_MAPPED: Final = 1024  # Airflow's default
+# Before the id of a connection of Airflow, which stands for the address of a database; a table follows after `#`.
+_CONNECTION: Final = "connection:"
 
 
 def to_xcom(record: CutRecord) -> dict[str, str]:
@@ -39,12 +56,85 @@ def shown(cuts: StreamCutRange | None) -> str:
     return "between cuts that are not known" if cuts is None else f"from {cuts.start} to {cuts.end}"
 
 
-def finish(client: PravegaClient, stream: StreamName, cuts: Any, processed: StreamCutRange, by: str) -> None:
+def finish(
+    client: PravegaClient, stream: StreamName, cuts: Mapping[str, str], processed: StreamCutRange, context: Context
+) -> None:
     """Record that the interval which a range names has been processed; do nothing if the range names none.
 
     Raises:
         LedgerError: the interval has another range by now.
     """
-    if "consumer" in cuts and "interval" in cuts:
+    if "consumer" not in cuts or "interval" not in cuts:
+        return
+    interval = Interval(cuts["consumer"], stream, cuts["interval"])
+    if records_nothing(context):
+        logger.warning("%s stays as it is: a test of a task records nothing. %s", interval, TO_RECORD)
+        return
+    if _is_read_by_several(context):
+        logger.warning(
+            "%s stays open, since several mapped tasks read it: have a PravegaFinishRangeOperator finish it", interval
+        )
+        return
+    by, part = write_name(context), context["ti"].task_id
+    client.cut_ledger(stream.scope).finish(interval, processed, by=by, part=part)
+
+
+def _is_read_by_several(context: Context) -> bool:
+    """True for a mapped task whose instances all read the same range."""
+    ti = context["ti"]
+    mapped = ti.task.dag.task_dict.get(ti.task_id) if map_index(context) is not None else None
+    return "stream_cuts" in getattr(mapped, "partial_kwargs", ())
+
+
+def declare(
+    client: PravegaClient, stream: StreamName, cuts: Mapping[str, str], sink: Sink | None, context: Context
+) -> None:
+    """Record into what a task writes, before it begins; do nothing if the range names no interval.
+
+    Raises:
+        LedgerError: the interval is not to be processed any more: another run has taken its range over.
+    """
+    if sink is not None and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context):
         interval = Interval(cuts["consumer"], stream, cuts["interval"])
-        client.cut_ledger(stream.scope).finish(interval, processed, by=by)
+        part, asynchronous = context["ti"].task_id, client.asynchronous
+        client.run(declare_sink(asynchronous, asynchronous.cut_ledger(stream.scope), interval, part, sink))
+
+
+def check_mappable(context: Context, parts: int, ways: str) -> None:
+    """Check that tasks can be mapped over a list that a task is to return, before anything is recorded.
+
+    Args:
+        context: the task's context.
+        parts: the length of the list.
+        ways: how to make it shorter.
+
+    Raises:
+        ConfigurationError: a task is mapped over the list, and Airflow would refuse its length.
+    """
+    most = conf.getint("core", "max_map_length", fallback=_MOST_MAPPED)
+    if parts > most and next(iter(context["ti"].task.iter_mapped_dependants()), None) is not None:
+        raise ConfigurationError(
+            f"{parts} intervals are to be processed by mapped tasks, but Airflow maps over {most} at most, so nothing "
+            f"is recorded: {ways}, or raise AIRFLOW__CORE__MAX_MAP_LENGTH for the API server and the workers"
+        )
+
+
+def table_sink(
+    kind: Literal["landing", "merge"], table: str, conn_id: str | None, cuts: Mapping[str, str], generation: int = 1
+) -> Sink:
+    """The sink of a landing or a merge: the table, without a secret."""
+    target = table if conn_id is None else f"{_CONNECTION}{conn_id}#{table}"
+    return Sink(kind=kind, target=target, id=f"{cuts['consumer']} {cuts['interval']}", generation=generation)
+
+
+def find_table(target: str) -> LandingTable:
+    """The table of a sink, with the secrets of its connection.
+
+    Raises:
+        AirflowNotFoundException: the connection does not exist any more.
+        ConfigurationError: this process cannot read such a table.
+    """
+    if not target.startswith(_CONNECTION):
+        return shown_table(target, None, "")
+    conn_id, _, table = target.removeprefix(_CONNECTION).partition("#")
+    return shown_table(table, libpq_dsn(PravegaHook.get_connection(conn_id)), "")

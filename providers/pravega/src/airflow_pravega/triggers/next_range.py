@@ -12,9 +12,10 @@ from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_start import OnOpen, next_start, waited_for
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.intervals.conditions.tails import Tail
-from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
+from aiopravega.ledger import ClaimantState, CutLedger, CutRecord, Interval, IntervalState
 from airflow_pravega.polling import PollAnswer
 from airflow_pravega.polling.turns import Turn, turn_in
+from airflow_pravega.tasks.claimants import Judge, WaitLog
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from pravega_jobs.debezium.transactions import watch_of
 
@@ -23,9 +24,10 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
     """Fires once, when its run is the oldest one that waits and can have a range.
 
     The event is `{"status": "moved", "start": text, "end": text}`. If another run has taken the last range and not
-    processed it, the event is `{"status": "late"}` at the deadline, and `{"status": "failed"}` if that run has failed
-    and its range may be taken over. Among the runs that wait in one triggerer for the same chain, the oldest one
-    checks; the others wait until it has taken its range.
+    processed it, the event is `{"status": "late"}` at the deadline, and `{"status": "failed"}` as soon as that run has
+    ended, which Airflow is asked for once a minute, or its range may be taken over. The log explains the wait each
+    hour. Among the runs that wait in one triggerer for the same chain, the oldest one checks; the others wait until it
+    has taken its range.
 
     Args:
         stream: `scope/stream`.
@@ -76,6 +78,8 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         self.deadline = deadline
         self._watch = watch_of(MoveCondition.from_json(condition))
         self._turn: Turn | None = None
+        self._judge = Judge()
+        self._wait_log = WaitLog(self.log, self.carried.get("said"))
         # The cut where the chain continues, and the time at which the ledger gave it: an older tail may lie before it.
         self._start: StreamCut | None = None
         self._start_at = 0.0
@@ -127,7 +131,11 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         """The event about a range that is not processed; None as long as the trigger waits for its run."""
         if datetime.now(UTC) >= datetime.fromisoformat(self.deadline):
             return {"status": "late"}
-        if OnOpen(self.on_open) is OnOpen.TAKE_OVER and before.state is IntervalState.FAILED:
+        state = await self._judge(before)
+        if self._wait_log.explain(before, state):
+            self.carried = {**self.carried, "said": self._wait_log.said}
+        is_given_up = OnOpen(self.on_open) is OnOpen.TAKE_OVER and before.state is IntervalState.FAILED
+        if is_given_up or state is ClaimantState.DONE or state.is_over:
             last = await ledger.last(interval)
             return {"status": "failed"} if turn.may_wake(last and last.version) else None
         return None
