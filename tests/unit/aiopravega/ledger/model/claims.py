@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from tests.unit.aiopravega.ledger.model.machine import INSTANT, NOTES, Process, Question
-from tests.unit.aiopravega.ledger.model.search import Event, Scenario, run_to_end
+from tests.unit.aiopravega.ledger.model.scenario import Event, Scenario
+from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 from tests.unit.aiopravega.ledger.model.writes import attempt_of
 
@@ -184,18 +185,18 @@ class Claims(Scenario):
             self._check_whole(server, "after late messages")
 
     def _go_on(self, server: World, after: str) -> None:
-        """Run the next interval; if it is refused because only another run can go on, that one is run again first."""
+        """Run the next interval; if it is refused because only another run can continue, run that one first."""
         for turn in range(_TURNS):
             task = Task(f"after {after} {turn}", f"after {after} {turn}")
             found = self._to_end(server, task)
             if isinstance(found, Copied):
                 return
-            assert isinstance(found, HalfDoneError), f"after {after} no run can go on: {found!r}"
+            assert isinstance(found, HalfDoneError), f"after {after} no run can continue: {found!r}"
             half = [task for task in self.tasks if str(task.claimant) in str(found)]
             assert half, f"a refusal that does not name a run: {found}"
             again = self._to_end(server, half[0])
-            assert isinstance(again, Copied), f"the run that was named cannot go on: {again!r}, after {found}"
-        raise AssertionError(f"after {after} no run goes on")
+            assert isinstance(again, Copied), f"the run that was named cannot continue: {again!r}, after {found}"
+        raise AssertionError(f"after {after} no run continues")
 
     def _to_end(self, server: World, task: Task) -> Any:
         found = run_to_end(server, self._process(server, f"{task.run} again", task))
