@@ -2,11 +2,13 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import (
+    BeforeHistoryError,
     ConfigurationError,
     LedgerError,
     NotYetError,
@@ -53,6 +55,36 @@ async def test_an_interval_is_claimed_once_for_all_who_ask(client, stream):
     await client.cut_ledger(stream.scope).finish(interval, claims[0].range)
     await client.truncate_stream(await client.tail(stream))
     assert (await claim_times(client, stream, "ada", day(1))).is_done  # and nobody needs its events any more
+
+
+async def test_one_moment_in_two_zones_is_one_interval(client, stream):
+    claimed = await claim_times(client, stream, "ada", day(1))
+
+    berlin = ZoneInfo("Europe/Berlin")
+    since, until = (time.astimezone(berlin) for time in day(1))
+    assert await claim_times(client, stream, "ada", (since, until)) == claimed
+    assert claimed.interval == "2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00"
+    assert await client.cut_ledger(stream.scope).records("ada", stream) == [claimed]
+
+
+async def test_an_interval_that_an_older_release_named_in_its_zone_keeps_its_record(client, stream):
+    since, until = (time.astimezone(ZoneInfo("Europe/Berlin")) for time in day(1))
+    ledger = client.cut_ledger(stream.scope)
+    await ledger.create()
+    former = Interval("ada", stream, f"{since.isoformat()}/{until.isoformat()}")
+    recorded = await ledger.claim(former, await client.range_for(stream, day(1)), times=(since, until))
+
+    assert await claim_times(client, stream, "ada", (since, until)) == recorded
+
+
+async def test_the_hour_that_comes_twice_is_not_empty(client, stream):
+    new_york = ZoneInfo("America/New_York")
+    first, second = (datetime(2012, 11, 4, 1, tzinfo=new_york, fold=fold) for fold in (0, 1))
+
+    with pytest.raises(BeforeHistoryError):
+        await claim_times(client, stream, "ada", (first, second))
+    with pytest.raises(ConfigurationError, match="is empty"):
+        await claim_times(client, stream, "ada", (second, first))
 
 
 async def test_what_cannot_be_claimed_leaves_no_record(client, stream):

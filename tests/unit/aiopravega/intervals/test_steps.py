@@ -25,6 +25,15 @@ def test_months_are_those_of_the_calendar():
     assert Step.parse("3 MO").times(JANUARY, NEXT_YEAR)[1] == JANUARY.replace(month=4)
 
 
+def test_hours_have_60_minutes_when_clocks_go_back():
+    since, until = datetime(2013, 11, 3, tzinfo=ZoneInfo("America/New_York")), datetime(2013, 11, 3, 8, tzinfo=UTC)
+
+    edges = Step.parse("1h").times(since, until)
+
+    assert [edge.hour for edge in edges[:-1]] == [0, 1, 1, 2]
+    assert {b.astimezone(UTC) - a.astimezone(UTC) for a, b in pairwise(edges)} == {timedelta(hours=1)}
+
+
 def test_days_are_those_of_the_zone():
     new_york = datetime(2013, 3, 9, tzinfo=ZoneInfo("America/New_York"))
 
