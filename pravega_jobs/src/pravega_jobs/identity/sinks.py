@@ -11,7 +11,7 @@ from collections.abc import Callable
 from aiopravega.client import PravegaClient
 from aiopravega.errors import HalfDoneError, TableNotFoundError
 from aiopravega.intervals.chain.take_over import AskSink, ways_out
-from aiopravega.ledger import CommitLedger, CutLedger, CutRecord, Interval, Sink, ledger_name
+from aiopravega.ledger import CommitLedger, CommitState, CutLedger, CutRecord, Interval, Sink, ledger_name
 from aiopravega.ledger.commits.closing import close_write, reopen_write
 from aiopravega.names import StreamName
 from pravega_jobs.landing.land import landing_of
@@ -50,17 +50,21 @@ async def declare_sink(
 ) -> CutRecord:
     """Record into what a part of a claim is written, before the first request of its write.
 
-    A write that a take-over has closed is reopened: the claim is the caller's again, or still.
+    A write that a take-over has closed is reopened, if the claim is still the caller's. The sink is declared after that,
+    so that a take-over that has closed the write and not given the range back yet meets another record.
 
     Raises:
         LedgerError: the interval has no range, or is not to be processed any more.
         PravegaError: the cluster cannot be reached.
     """
-    record = await ledger.declare(interval, part, sink)
     if sink.kind == "write":
+        commits, stream = _ledger_of(client, sink), StreamName.parse(sink.target)
         with contextlib.suppress(TableNotFoundError):
-            await reopen_write(_ledger_of(client, sink), StreamName.parse(sink.target), sink.id)
-    return record
+            found = await commits.lookup(stream, sink.id)
+            if found is not None and found.record.state is CommitState.CLOSED:
+                await ledger.declare(interval, part, sink)
+                await reopen_write(commits, stream, sink.id)
+    return await ledger.declare(interval, part, sink)
 
 
 def _ledger_of(client: PravegaClient, sink: Sink) -> CommitLedger:

@@ -208,8 +208,6 @@ class CutRecord(BaseModel):
 
     def with_part(self, part: Part) -> Self:
         """This record with a part instead of the one of its name."""
-        if part in self.parts:
-            return self
         if part.name not in {each.name for each in self.parts}:
             return self._with(parts=(*self.parts, part))
         return self._with(parts=tuple(part if each.name == part.name else each for each in self.parts))

@@ -41,7 +41,8 @@ class CutStates(CutEntries):
     async def declare(self, interval: Interval, part: str, sink: Sink) -> CutRecord:
         """Record into what a part of a claim is written, before the first request of its write.
 
-        A take-over asks the sink. After a take-over this call is refused, so that the old claimant does not write.
+        A take-over asks the sink. After a take-over this call is refused, so that the old claimant does not write. To
+        repeat it makes another record: a take-over that has judged the one before starts again.
 
         Raises:
             LedgerError: the interval has no range, or is not to be processed any more.
@@ -83,7 +84,8 @@ class CutStates(CutEntries):
                 return record
             record = _still_claimed(record)
             if part is not None:
-                record = record.with_part(record.part(part).model_copy(update={"done": True}))
+                if not record.part(part).done:
+                    record = record.with_part(record.part(part).model_copy(update={"done": True}))
                 if not all(each.done for each in record.parts):
                     return record
             return record.changed(IntervalState.DONE, by)

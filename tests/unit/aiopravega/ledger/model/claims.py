@@ -40,12 +40,16 @@ _TURNS: Final = 4
 
 
 class Task(NamedTuple):
-    """The task of a run, with its date; `shares`: its job has no consumer of its own."""
+    """The task of a run, with its date.
+
+    `shares`: its job has no consumer of its own. `again`: a person runs it again after the host has given it up.
+    """
 
     run: str
     date: str
     job: str = "daily"
     shares: bool = False
+    again: bool = False
 
     @property
     def claimant(self) -> Claimant:
@@ -99,6 +103,7 @@ class Claims(Scenario):
 
     The first `taken` of them have their ranges when the search begins, and only they die, if there are any.
     `gives_up`: what the host says of a run that it gives up; None: it does not. `wakes_up`: such a run is not dead.
+    `died`: tasks that have died before, after they had declared a sink.
     """
 
     name: str
@@ -110,30 +115,30 @@ class Claims(Scenario):
     reads_at_once: bool = True
     gives_up: ClaimantState | None = ClaimantState.FAILED
     wakes_up: bool = False
+    died: tuple[Task, ...] = ()
 
     def server(self) -> World:
-        return World(tables={"cut-ledger": cut_record.KEY_LENGTH, "commit-ledger": commit_record.KEY_LENGTH})
+        server = World(tables={"cut-ledger": cut_record.KEY_LENGTH, "commit-ledger": commit_record.KEY_LENGTH})
+        for task in self.died:
+            _ask_until(self._process(server, task.run, task), b'"sink":')
+            server.runs[task.run] = ClaimantState.FAILED
+        return server
 
     def start(self, server: Server) -> list[Process]:
-        return [self._process(server, task.run, task) for task in self.tasks]
+        return [self._process(server, f"{task.run} again" if task.again else task.run, task) for task in self.tasks]
 
     def begin(self, processes: dict[str, Process]) -> None:
         for process in list(processes.values())[: self.taken]:
-            while not self._has_range(process.server, process.name):
-                question = process.first_question
-                process.hear(question, question.ask(process.server, False), "before")
-
-    def _has_range(self, server: Server, run: str) -> bool:
-        return any(f'"run":"{run}"'.encode() in value for value, _ in server.entries.values())
+            _ask_until(process, f'"run":"{process.name}"'.encode())
 
     def _process(self, server: Server, name: str, task: Task) -> Process:
         assert isinstance(server, World)
-        server.runs[task.run] = ClaimantState.RUNNING
+        server.runs.setdefault(task.run, ClaimantState.RUNNING)
         return Process(name, server, lambda process: _ends(process, task, self.outputs), instant=_INSTANT)
 
     def events(self, server: Server) -> Iterator[Event]:
         assert isinstance(server, World)
-        for run in [task.run for task in self.tasks[: self.taken or None]]:
+        for run in dict.fromkeys(task.run for task in self.tasks[: self.taken or None]):
             if self.gives_up is not None and server.runs[run] is ClaimantState.RUNNING:
                 words = f"the host gives up {run}, which is not dead" if self.wakes_up else f"{run} dies"
                 kills = None if self.wakes_up else run
@@ -192,9 +197,9 @@ class Claims(Scenario):
             if isinstance(found, Copied):
                 return
             assert isinstance(found, HalfDoneError), f"after {after} no run can continue: {found!r}"
-            half = [task for task in self.tasks if str(task.claimant) in str(found)]
+            half = [task for task in (*self.tasks, *self.died) if str(task.claimant) in str(found)]
             assert half, f"a refusal that does not name a run: {found}"
-            again = self._to_end(server, half[0])
+            again = self._to_end(server, half[0]._replace(again=True))
             assert isinstance(again, Copied), f"the run that was named cannot continue: {again!r}, after {found}"
         raise AssertionError(f"after {after} no run continues")
 
@@ -213,10 +218,19 @@ class Claims(Scenario):
             )
 
 
+def _ask_until(process: Process, stored: bytes) -> None:
+    """Answer a process until a ledger has a text."""
+    while not any(stored in value for value, _ in process.server.entries.values()):
+        question = process.first_question
+        process.hear(question, question.ask(process.server, False), "before")
+
+
 async def _ends(process: Process, task: Task, outputs: tuple[str, ...]) -> Any:
     """What the host of a task hears of its end."""
     assert isinstance(process.server, World)
     try:
+        if task.again and not await process.ask("host", partial(_start_again, run=task.run)):
+            return Waits("not yet given up", None, ClaimantState.RUNNING)
         found = await _copy(process, task, outputs)
     except PravegaError:
         process.server.end(task.run, ClaimantState.FAILED)
@@ -293,6 +307,15 @@ class _Arrivals(StreamWatch):
             self._process.has_seen_tail = True
             self._process.server.length += _EVENT
         return await super().end_if_moved(client, start, check=check)
+
+
+def _start_again(server: Server, _: bool, run: str) -> bool:
+    """Whether a run that is to be run again was given up; then it runs."""
+    assert isinstance(server, World)
+    is_over = server.runs[run].is_over
+    if is_over:
+        server.runs[run] = ClaimantState.RUNNING
+    return is_over
 
 
 def _give_up(server: Server, run: str, state: ClaimantState) -> None:

@@ -39,7 +39,8 @@ _TWO_AND_A_FAULT = Writes("two drivers, a fault", rows=2, faults=1)
 _TAKES_OVER = Intervals(
     "an interval is taken over while its run wakes up", (("mon", Role.FINISH), ("tue", Role.TAKE_OVER)), ("mon",), 0
 )
-_ALONE = Claims("a run into two sinks", (Task("A", "mon"),), faults=0)
+_MON = Task("A", "mon")
+_ALONE = Claims("a run into two sinks", (_MON,), faults=0)
 _CHAIN = Intervals("two runs of a chain", (("mon", Role.CONTINUE), ("tue", Role.CONTINUE)), faults=0)
 
 PLANTED = [
@@ -129,7 +130,7 @@ PLANTED = [
     Planted(
         "sinks are asked and stay open",
         planted_claims.asks_sinks_and_leaves_them_open,
-        Claims("the next run takes over", (Task("A", "mon"), Task("B", "tue")), ("one",), taken=1),
+        Claims("the next run takes over", (_MON, Task("B", "tue")), ("one",), taken=1),
         "event 0 is doubled",
     ),
     Planted(
@@ -175,5 +176,11 @@ PLANTED_DEEP = [
             chosen=True,
         ),
         "lost at 0",
+    ),
+    Planted(
+        "a range is taken over from a try that was not judged",
+        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
+        Claims("a run is run again", (_MON._replace(again=True), Task("B", "tue")), ("one",), faults=0, died=(_MON,)),
+        "doubled",
     ),
 ]

@@ -45,13 +45,17 @@ def asks_sinks_and_leaves_them_open(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_over_from_a_try_that_it_has_not_judged(patch: pytest.MonkeyPatch) -> None:
-    real = CutRecord.expecting
+    """A further try, and what it declares, are the record that was judged."""
 
-    def expecting(self: CutRecord, named: Any, claimant: Any) -> CutRecord:
-        changed = real(self, named, claimant)
-        return self if (changed.parts, changed.claimant) == (self.parts, self.claimant) else changed
+    def same(real: Callable[..., CutRecord]) -> Callable[..., CutRecord]:
+        def changed(self: CutRecord, *given: Any) -> CutRecord:
+            found = real(self, *given)
+            return self if (found.parts, found.claimant) == (self.parts, self.claimant) else found
 
-    patch.setattr(CutRecord, "expecting", expecting)
+        return changed
+
+    patch.setattr(CutRecord, "expecting", same(CutRecord.expecting))
+    patch.setattr(CutRecord, "with_part", same(CutRecord.with_part))
 
 
 def gives_two_claimants_of_a_date_one_interval(patch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from aiopravega.ledger import ClaimantState
 
 FINISH, TAKE_OVER, WAIT, CONTINUE, CLAIM = Role.FINISH, Role.TAKE_OVER, Role.WAIT, Role.CONTINUE, Role.CLAIM
 MON, TUE = Task("A", "mon"), Task("B", "tue")
+MON_AGAIN = MON._replace(again=True)
 FIRST, SECOND = Task("A", "mon", "first", shares=True), Task("B", "mon", "second", shares=True)
 GONE = ClaimantState.GONE
 
@@ -64,6 +65,8 @@ LARGE = [
     Claims("the next run takes over, messages are lost", (MON, TUE), ("one",), taken=1, loses_messages=True),
     Claims("the next run takes over from a run that wakes up", (MON, TUE), ("one",), taken=1, wakes_up=True),
     Claims("the next run takes over two sinks from a run that wakes up", (MON, TUE), taken=1, wakes_up=True),
+    Claims("a run is run again while the next one takes over", (MON_AGAIN, TUE), ("one",), faults=0, died=(MON,)),
+    Claims("a run into two sinks is run again, and one dies", (MON_AGAIN, TUE), died=(MON,)),
     Claims("two runs of a chain into two sinks, one dies", (MON, TUE)),
     Claims("two jobs of one consumer and one date, one dies", (FIRST, SECOND), ("one",)),
 ]
