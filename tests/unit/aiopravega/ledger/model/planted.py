@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import pytest
 from tests.unit.aiopravega.ledger.model import planted_claims, planted_cuts, planted_writes
-from tests.unit.aiopravega.ledger.model.claims import Claims, Task
+from tests.unit.aiopravega.ledger.model.claims import Claims
+from tests.unit.aiopravega.ledger.model.copies import Task
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
 from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
