@@ -282,7 +282,7 @@ class WrongLedgerError(LedgerError):
 
 
 class MixedRangeError(LedgerError):
-    """Others wrote to the stream while a write committed: the range between its cuts has their events, too."""
+    """Others wrote to the stream while a write committed: the range between its cuts has other events as well."""
 
 
 class WriteIdReusedError(LedgerError):

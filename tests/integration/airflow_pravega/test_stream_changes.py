@@ -79,6 +79,22 @@ def test_tags_are_added_and_removed_once(run_task, stream, configuration):
     assert configuration().tags == ("sales", "us")
 
 
+def test_the_mark_of_a_ledger_survives_changes_of_tags(run_task, client, stream, configuration, fails_for_good):
+    ledger = client.commit_ledger(stream.scope)
+    ledger.create()
+    ledger.mark(stream)
+    [mark] = configuration().tags
+
+    update = partial(PravegaUpdateStreamOperator, stream=str(stream), tags=["eu"])
+    assert run_task(update).result() is True
+    assert configuration().tags == (mark, "eu")
+    assert run_task(update).result() is False
+    make = partial(PravegaCreateStreamOperator, stream=str(stream), tags=["us"], if_exists="update")
+    assert run_task(make).result() is False
+    assert configuration().tags == (mark, "us")
+    fails_for_good(partial(PravegaTagStreamOperator, stream=str(stream), remove=[mark]))
+
+
 @pytest.mark.parametrize("tags", [{}, {"add": ["eu"], "remove": ["eu"]}])
 def test_tags_that_say_nothing_or_both_are_refused(fails_for_good, stream, tags):
     fails_for_good(partial(PravegaTagStreamOperator, stream=str(stream), **tags))

@@ -179,6 +179,27 @@ def test_the_retry_of_a_step_that_died_after_its_write_adds_nothing(
     assert sorted(event.data.decode() for event in between) == events("a", 20)
 
 
+def test_a_retry_compares_with_what_an_older_run_has_written(make_stream, rows, manager, instance, contents):
+    stream, days = make_stream(), dg.StaticPartitionsDefinition(["mon"])
+    materialize(writer(stream, lambda _: rows("a", 20), days), manager, partition_key="mon", instance=instance)
+    tries: list[str] = []
+
+    def fails_once(_: str) -> Any:
+        tries.append("try")
+        if len(tries) == 1:
+            raise RuntimeError("the first try fails before any write")
+        return rows("b", 20)
+
+    asset = writer(stream, fails_once, days, dg.RetryPolicy(max_retries=1))
+    resources = {"pravega": manager}
+    result = dg.materialize([asset], resources=resources, partition_key="mon", instance=instance, raise_on_error=False)
+
+    assert (len(tries), result.success) == (2, False)
+    [failure] = result.get_step_failure_events()
+    assert "is done already, with other rows" in str(failure.step_failure_data.error)
+    assert contents(stream) == events("a", 20)
+
+
 def test_a_run_that_is_executed_again_adds_nothing(make_stream, rows, manager, instance, contents, metadata_of):
     stream = make_stream()
     asset = writer(stream, lambda _: rows("a", 20))

@@ -78,7 +78,7 @@ class LedgerCalls:
         If the write has no events, it is an empty range at the same start.
 
         Raises:
-            MixedRangeError: there are other bytes, too.
+            MixedRangeError: there are more bytes.
             StreamTruncatedError: retention has removed some.
             PravegaError: the cuts do not fit the stream.
         """

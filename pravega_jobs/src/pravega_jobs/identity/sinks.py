@@ -51,7 +51,7 @@ async def declare_sink(
     """Record into what a part of a claim is written, before the first request of its write.
 
     A write that a take-over has closed is reopened, if the claim is still the caller's. The sink is declared after
-    that, so that a take-over that has closed the write and not given the range back yet meets another record.
+    that: a take-over that has closed the write and not given the range back yet meets another record.
 
     Raises:
         LedgerError: the interval has no range, or is not to be processed any more.

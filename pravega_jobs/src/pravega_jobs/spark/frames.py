@@ -100,6 +100,8 @@ def with_constants(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame
     """The frame with more columns behind its own, each of one text."""
     from pyspark.sql import functions
 
+    if not columns:  # Spark Connect refuses none
+        return frame
     return frame.withColumns({name: functions.lit(text) for name, text in columns.items()})
 
 

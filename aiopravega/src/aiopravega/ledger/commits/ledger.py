@@ -71,7 +71,7 @@ class CommitLedger(CommitTable):
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
-        return await mark(self._controller, self._store, stream, await self._identity(), name, adopt=adopt)
+        return await mark(self._controller, self._store, stream, self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
         """The id of this ledger, which no other ledger has, not even a deleted one of its name."""

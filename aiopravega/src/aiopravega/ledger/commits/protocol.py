@@ -8,7 +8,6 @@ what to do in the ledger and in the states of the transactions. The caller write
 import logging
 from asyncio import gather
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -145,13 +144,14 @@ class CommitProtocol:
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
-        has_range = self._visible_within is not None and wanted
-        async with self._ledger.turns.take(job.sink, job.write_id) if has_range else nullcontext():
+        surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
+        needs_turn = self._visible_within is not None and bool(wanted)
+        async with self._ledger.turns.take(job.sink, job.write_id, needed=needs_turn) as turn:
             stored = await self._decide(job, partitions, transactions, witnessed_at)
             outcome = await self._commit_all(stored, transactions)
-        surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        kept = stored.record.transactions
-        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, kept)
+            kept = stored.record.transactions
+            leftovers = abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, kept)
+            await gather(turn.give_back(), leftovers)
         if outcome.done is not None:
             await sweep(self._ledger, outcome.done)
             return outcome.done

@@ -1,17 +1,17 @@
-"""The mark on a stream that says which ledger remembers its writes, in two places that nobody changes together.
+"""The mark on a stream that says which ledger remembers its writes, kept twice, so that nobody removes both.
 
 Without it, a write that names another ledger, or one whose table was deleted and made again, would find nothing there
 and write everything a second time. An identity is made once, with the first mark, as an entry of the ledger's table.
 
-One place is a tag, with the ledger's identity and its name: people see it, and a client that sets the tags of a stream
-removes it. The other place is an attribute of the stream's segments, a part of the identity as a number: segment stores
-keep it, and no tool shows it. A place that lacks the mark gets it again while the other has it.
+Once it is a tag, with the ledger's identity and its name: people see it, and a client that sets the tags of a stream
+removes it. And it is an attribute of the stream's segments, a part of the identity as a number: segment stores keep it,
+and no tool shows it. One that is missing is put again while the other is there.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -49,7 +49,13 @@ def tag_of(identity: UUID, name: str) -> str:
 
 
 async def mark(
-    controller: Controller, store: SegmentStore, stream: StreamName, identity: UUID, name: str, *, adopt: bool = False
+    controller: Controller,
+    store: SegmentStore,
+    stream: StreamName,
+    identity_of: Awaitable[UUID],
+    name: str,
+    *,
+    adopt: bool = False,
 ) -> str | None:
     """Mark a stream with the ledger of its writes, or check the mark that it has; `adopt` replaces another one.
 
@@ -64,10 +70,10 @@ async def mark(
         ServerError: the controller refuses to change the stream.
         StreamNotFoundError: the stream does not exist.
     """
-    wanted = tag_of(identity, name)
-    configuration, ranges = await asyncio.gather(
-        controller.stream_configuration(stream), controller.current_segments(stream)
+    identity, configuration, ranges = await asyncio.gather(
+        identity_of, controller.stream_configuration(stream), controller.current_segments(stream)
     )
+    wanted = tag_of(identity, name)
     found, current = reserved(configuration.tags), [each.segment for each in ranges]
     _check_tag(stream, found, identity, name, adopt=adopt)
     number = identity.int >> _LEFT_OUT

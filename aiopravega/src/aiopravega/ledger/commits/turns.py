@@ -37,19 +37,19 @@ class Turns:
         self._table = table
 
     @asynccontextmanager
-    async def take(self, sink: StreamName, write_id: str) -> AsyncIterator[None]:
-        """Wait for the turn of a stream, for `async with`, and give it back; it never fails."""
+    async def take(self, sink: StreamName, write_id: str, *, needed: bool = True) -> AsyncIterator["Turn"]:
+        """Wait for the turn of a stream, for `async with`, and give it back; it never fails. Not `needed`: no turn."""
         key = entry_key(sink, TURN)
         try:
-            version = await self._wait(key, sink, write_id)
+            version = await self._wait(key, sink, write_id) if needed else None
         except PravegaError as error:
             logger.info("write %r to %s is done out of turn: %s", write_id, sink, error)
             version = None
+        turn = Turn(self._table, key, version, f"write {write_id!r} to {sink}")
         try:
-            yield
+            yield turn
         finally:
-            if version is not None:
-                await self._give_back(key, version, sink, write_id)
+            await turn.give_back()
 
     async def _wait(self, key: bytes, sink: StreamName, write_id: str) -> int | None:
         """Take the turn; returns the version of its entry. None: the patience is over."""
@@ -77,10 +77,24 @@ class Turns:
         )
         return None
 
-    async def _give_back(self, key: bytes, version: int, sink: StreamName, write_id: str) -> None:
+
+class Turn:
+    """The turn of a write; `version` is that of its entry, None: the write is done without it."""
+
+    def __init__(self, table: KeyValueTable, key: bytes, version: int | None, name: str) -> None:
+        self._table = table
+        self._key = key
+        self._version = version
+        self._name = name
+
+    async def give_back(self) -> None:
+        """Give it back, if that was not done; it never fails."""
+        version, self._version = self._version, None
+        if version is None:
+            return
         try:
-            await self._table.remove(key, version)
+            await self._table.remove(self._key, version)
         except TableConflictError:
-            logger.info("write %r to %s took so long that another write has taken the turn", write_id, sink)
+            logger.info("%s took so long that another write has taken the turn", self._name)
         except PravegaError as error:
-            logger.info("the turn of write %r to %s is left to its lease: %s", write_id, sink, error)
+            logger.info("the turn of %s is left to its lease: %s", self._name, error)

@@ -130,7 +130,7 @@ def prepared(
     retain: float | None,
     claimant: str | None,
 ) -> CommitRecord:
-    """The record that decides a job; partitions that an earlier attempt has in the stream are in it, too.
+    """The record that decides a job, also with the partitions that an earlier attempt has in the stream.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and what was written does not complete it.

@@ -5,6 +5,7 @@ They may run again: they succeed if the stream has the wanted state already. Eac
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -15,6 +16,7 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import UNBOUNDED, RetentionPolicy, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.control import StreamConfiguration
 from aiopravega.errors import (
     AlreadyExistsError,
     ConfigurationError,
@@ -28,8 +30,12 @@ from aiopravega.read.history import Order
 from airflow_pravega.lineage import StreamChange, changed_stream
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
-from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
-from airflow_pravega.operators.stream_settings import StreamSettings, reconfigure
+from airflow_pravega.operators.stream_operator import (
+    IfNotExists,
+    PravegaStreamChangeOperator,
+    PravegaStreamOperator,
+    reconfigure,
+)
 from airflow_pravega.tasks.arguments import LATEST, check_choice, choice_of, position_of, whole_number
 from airflow_pravega.tasks.failures import failing_for_good
 
@@ -47,6 +53,21 @@ __all__ = [
 
 # The controller's edges of segments are rounded.
 _EDGE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """Settings of a stream; None: the setting stays as it is."""
+
+    scaling: ScalingPolicy | None = None
+    retention: RetentionPolicy | None = None
+    tags: tuple[str, ...] | None = None
+    timestamp_aggregation_timeout: timedelta | None = None
+
+    def over(self, configuration: StreamConfiguration) -> StreamConfiguration:
+        """A configuration with these settings."""
+        given: dict[str, Any] = {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        return replace(configuration, **given)
 
 
 class IfExists(StrEnum):

@@ -1,6 +1,7 @@
 """The base of the operators of streams: it checks the arguments, then connects once, then works."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.control import StreamConfiguration, amend_stream
 from aiopravega.errors import StreamNotFoundError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import StreamChange, changed_stream
@@ -107,3 +109,17 @@ class PravegaStreamChangeOperator(ReportsLineage, PravegaStreamOperator):
         Raises:
             StreamNotFoundError: there is no such stream.
         """
+
+
+def reconfigure(
+    client: PravegaClient, stream: StreamName, change: Callable[[StreamConfiguration], StreamConfiguration]
+) -> bool:
+    """Change the configuration of a stream; returns True if that has changed it. The mark of its ledger stays.
+
+    Raises:
+        StreamNotFoundError: there is no such stream.
+        StreamSealedError: the stream is sealed.
+        ConfigurationError: Pravega refuses the configuration.
+    """
+    before = client.run(client.controller.stream_configuration(stream))
+    return client.run(amend_stream(client.controller, stream, before, change(before)))

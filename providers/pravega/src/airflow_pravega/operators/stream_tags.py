@@ -10,8 +10,7 @@ from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.control import reserved
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
-from airflow_pravega.operators.stream_settings import reconfigure
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator, reconfigure
 
 
 class PravegaTagStreamOperator(PravegaStreamChangeOperator):
