@@ -61,7 +61,7 @@ class ProcessesInterval(BaseOperator):
     def failures_recorded(self, hook: PravegaHook, cuts: Any, context: Context) -> Iterator[None]:
         """Run a block that processes the interval of a range; if it fails on the last try, record that.
 
-        The end of the task's `execution_timeout` is a failure, too. A further try is not: Airflow runs the task again.
+        The end of the task's `execution_timeout` is also a failure. A further try is not: Airflow runs the task again.
         """
         by, last = write_name(context), _is_last_try(context)
 

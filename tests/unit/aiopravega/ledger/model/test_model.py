@@ -7,13 +7,15 @@ docs/explanation/model.md. What takes minutes is run by `make proofs`.
 import logging
 
 import pytest
-from tests.unit.aiopravega.ledger.model.claims import Claims, Task
+from tests.unit.aiopravega.ledger.model.claims import Claims
+from tests.unit.aiopravega.ledger.model.clocks import set_clocks
+from tests.unit.aiopravega.ledger.model.copies import Task
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
-from tests.unit.aiopravega.ledger.model.machine import set_clocks
 from tests.unit.aiopravega.ledger.model.planted import PLANTED, PLANTED_DEEP, Planted
 from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
-from tests.unit.aiopravega.ledger.model.search import Scenario, search
+from tests.unit.aiopravega.ledger.model.scenario import Scenario
+from tests.unit.aiopravega.ledger.model.search import search
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 from aiopravega.ledger import ClaimantState
