@@ -146,6 +146,12 @@ PLANTED = [
         "doubled",
     ),
     Planted(
+        "a write is opened after its sink is declared",
+        planted_claims.opens_a_write_after_its_sink_is_declared,
+        Claims("a run wakes up", (_MON, Task("B", "tue")), ("one",), faults=0, taken=1, asleep=True, closed=True),
+        "doubled",
+    ),
+    Planted(
         "a range is taken over from a try that was not judged",
         planted_claims.takes_over_from_a_try_that_it_has_not_judged,
         Claims(

@@ -38,6 +38,7 @@ QUICK = [
     Claims("a run, a fault", (MON,), ("one",), loses_messages=True),
     Claims("the next run waits, or takes over from a run that dies", (MON, TUE), ("one",), taken=1),
     Claims("two jobs of one consumer and one date", (FIRST, SECOND), ("one",), faults=0),
+    Claims("a run wakes up amid a take-over", (MON, TUE), ("one",), faults=0, taken=1, asleep=True, closed=True),
     Retries("a run whose try dies", older=False),
     Retries("a run after an older one with other rows", older=True),
 ]
@@ -67,7 +68,8 @@ LARGE = [
     Claims("the next run takes over from a run that its host has lost", (MON, TUE), taken=1, gives_up=GONE),
     Claims("the next run takes over, messages are lost", (MON, TUE), ("one",), taken=1, loses_messages=True),
     Claims("the next run takes over from a run that wakes up", (MON, TUE), ("one",), taken=1, wakes_up=True),
-    Claims("the next run takes over two sinks from a run that wakes up", (MON, TUE), taken=1, wakes_up=True),
+    Claims("a run wakes up while the next one takes over", (MON, TUE), ("one",), faults=0, taken=1, asleep=True),
+    Claims("a run into two sinks wakes up while the next one takes over", (MON, TUE), faults=0, taken=1, asleep=True),
     Claims("a run is run again amid a take-over", (MON_AGAIN, TUE), ("one",), faults=0, died=(MON,), closed=True),
     Claims("a run is run again while the next one takes over", (MON_AGAIN, TUE), ("one",), faults=0, died=(MON,)),
     Claims("two runs of a chain into two sinks, one dies", (MON, TUE)),
