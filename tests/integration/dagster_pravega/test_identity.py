@@ -278,7 +278,8 @@ def test_a_second_sensor_of_a_consumer_is_refused(source, resources, tmp_path):
 
         def tick(each):
             repository = defs.get_repository_def()
-            with dg.build_sensor_context(instance, repository_def=repository, resources=resources) as context:
+            built = dg.build_sensor_context(instance, repository_def=repository, resources=resources)
+            with built as context, dg.partition_loading_context(dynamic_partitions_store=instance):
                 return each.evaluate_tick(context)
 
         assert len(tick(sensors[0]).run_requests) == 1
