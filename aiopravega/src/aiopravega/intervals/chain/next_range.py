@@ -30,9 +30,9 @@ class ChainRules:
     Attributes:
         first: the beginning of a chain without ranges: the head, or the tail at the first call.
         on_open: the choice for a last interval that is not done. With WAIT it is waited for as long as its claimant can
-            process it, and taken over if the claimant has failed for good or is gone. With TAKE_OVER it is also taken
-            over as soon as its record says that it has failed, and, if the host of its claimant cannot be asked, after
-            the wait.
+            process it, and taken over if the claimant has failed and is not tried again, or is gone. With TAKE_OVER it
+            is also taken over as soon as its record says that it has failed, and, if the host of its claimant cannot be
+            asked, after the wait.
         open_timeout: the wait, from the last change of that interval's state.
         on_truncated: the choice for a loss.
         deadline: the end of the wait, instead of `open_timeout`; with `OnOpen.WAIT`, reaching it is an error.

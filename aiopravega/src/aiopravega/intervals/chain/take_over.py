@@ -2,7 +2,7 @@
 
 The host of the claimant is asked first: a claimant that can still work is waited for. If it is over, its sinks are
 asked, before anything is read: what it has written completely closes the interval, and what it has not written belongs
-to the next one. A run that wrote a part of its sinks is the only one that can go on.
+to the next one. A run that wrote a part of its sinks is the only one that can continue.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from aiopravega.ledger import ClaimantState, CutLedger, CutRecord, Interval, Int
 
 # The state of the claimant of an interval, by its host.
 Judge: TypeAlias = Callable[[CutRecord], Awaitable[ClaimantState]]
-# True if a sink has all that a claim writes into it; False: it has nothing of it, and will not take it any more.
+# True if a sink has all that a claim writes into it; False: it has none of it, and will not take it any more.
 AskSink: TypeAlias = Callable[[Sink, CutRecord], Awaitable[bool]]
 
 _MEANINGS: Final = {
@@ -101,7 +101,7 @@ def explain_wait(record: CutRecord, state: ClaimantState = ClaimantState.UNKNOWN
 
 
 def ways_out(record: CutRecord) -> str:
-    """The ways to go on after an interval that is not done, as a sentence with commands."""
+    """The ways to continue after an interval that is not done, as a sentence with commands."""
     names = f"{record.stream} --consumer {record.consumer!r} --interval {record.interval!r}"
     host = "" if record.claimant is None else record.claimant.host
     again = _AGAIN.get(host, "Run it again, so that it processes its range")
