@@ -1,4 +1,5 @@
 """The sensor that takes ranges: none lost or doubled wherever a tick is killed, in one chain with other schedulers."""
+# long because: each tick has one sensor, with all that it can meet
 
 from datetime import timedelta
 
@@ -223,7 +224,7 @@ def test_ranges_that_airflow_has_taken_are_partitions_and_not_run_again(
     assert len(billing.runs) == 1
 
 
-def test_a_second_sensor_of_a_consumer_is_refused_while_the_first_is_there(daemon, stream, instance):
+def test_a_second_sensor_of_a_consumer_is_refused_while_one_is_there(daemon, stream, instance):
     billing = daemon()
     [first] = [request.partition_key for request in billing.tick().run_requests]
     ranges = StreamCutPartitions(str(stream), consumer=CONSUMER)
