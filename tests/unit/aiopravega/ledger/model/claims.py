@@ -33,7 +33,8 @@ class Claims(Scenario):
 
     The first `taken` of them have their ranges when the search begins, and only they die, if there are any.
     `gives_up`: what the host says of a run that it gives up; None: it does not. `wakes_up`: such a run is not dead.
-    `died`: tasks that have died before, after they had declared a sink.
+    `died`: tasks that have died before, after they had declared a sink. `closed`: the last task has closed that sink,
+    and has not taken the range over yet.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Claims(Scenario):
     gives_up: ClaimantState | None = ClaimantState.FAILED
     wakes_up: bool = False
     died: tuple[Task, ...] = ()
+    closed: bool = False
 
     def server(self) -> World:
         server = World(tables={"cut-ledger": cut_record.KEY_LENGTH, "commit-ledger": commit_record.KEY_LENGTH})
@@ -60,6 +62,8 @@ class Claims(Scenario):
     def begin(self, processes: dict[str, Process]) -> None:
         for process in list(processes.values())[: self.taken]:
             _ask_until(process, f'"run":"{process.name}"'.encode())
+        if self.closed:
+            _ask_until(list(processes.values())[-1], b'"state":"closed"')
 
     def _process(self, server: Server, name: str, task: Task) -> Process:
         assert isinstance(server, World)

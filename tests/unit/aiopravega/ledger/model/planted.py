@@ -74,12 +74,6 @@ PLANTED = [
         "recovered",
     ),
     Planted(
-        "a part is completed by other rows",
-        planted_writes.completes_without_comparing_rows,
-        Writes("other rows", rows=2, faults=1, dealt=True),
-        "doubled",
-    ),
-    Planted(
         "what the controller forgot counts as lost",
         planted_writes.takes_what_nobody_knows_for_lost,
         Writes("forgotten", drivers=1, rows=1, faults=1, forgets=True),
@@ -151,9 +145,28 @@ PLANTED = [
         ),
         "doubled",
     ),
+    Planted(
+        "a range is taken over from a try that was not judged",
+        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
+        Claims(
+            "a run is run again",
+            (_MON._replace(again=True), Task("B", "tue")),
+            ("one",),
+            faults=0,
+            died=(_MON,),
+            closed=True,
+        ),
+        "doubled",
+    ),
 ]
 # What takes longer to find.
 PLANTED_DEEP = [
+    Planted(
+        "a part is completed by other rows",
+        planted_writes.completes_without_comparing_rows,
+        Writes("other rows", rows=2, faults=1, dealt=True),
+        "doubled",
+    ),
     Planted(
         "the rest of a lost write stays open",
         planted_writes.leaves_the_rest_of_a_lost_write_open,
@@ -177,11 +190,5 @@ PLANTED_DEEP = [
             chosen=True,
         ),
         "lost at 0",
-    ),
-    Planted(
-        "a range is taken over from a try that was not judged",
-        planted_claims.takes_over_from_a_try_that_it_has_not_judged,
-        Claims("a run is run again", (_MON._replace(again=True), Task("B", "tue")), ("one",), faults=0, died=(_MON,)),
-        "doubled",
     ),
 ]
