@@ -33,8 +33,8 @@ class Claims(Scenario):
 
     The first `taken` of them have their ranges when the search begins, and only they die, if there are any.
     `gives_up`: what the host says of a run that it gives up; None: it does not. `wakes_up`: such a run is not dead.
-    `died`: tasks that have died before, after they had declared a sink. `asleep`: the `taken` have done so, are given up,
-    and wake up. `closed`: the last task has closed that sink, and has not taken the range over yet.
+    `died`: tasks that have died before, after they had declared a sink. `asleep`: the `taken` have done so, are given
+    up, and wake up. `closed`: the last task has closed that sink, and has not taken the range over yet.
     """
 
     name: str
