@@ -5,6 +5,7 @@ asked, before anything is read: what it has written completely closes the interv
 to the next one. A run that wrote a part of its sinks is the only one that can continue.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC
 from typing import Final, TypeAlias
@@ -55,8 +56,7 @@ async def take_over(
     done = await _is_done(record, ask)
     try:
         if done:
-            if (await ledger.find(record.identity)) == record:
-                await ledger.finish(record.identity, record.range, by=by)
+            await close(ledger, record, by=by)
         else:
             reason = f"taken over by {interval.name!r}"
             await ledger.give_back(record.identity, reason, by=by, judged=record)
@@ -65,6 +65,17 @@ async def take_over(
     except LedgerError:
         if (await ledger.find(record.identity)) == record:
             raise
+
+
+async def close(ledger: CutLedger, record: CutRecord, *, by: str | None = None) -> None:
+    """Record that an interval is done whose claimant cannot say so any more, unless its record has changed meanwhile.
+
+    Raises:
+        PravegaError: the ledger does not answer.
+    """
+    if (await ledger.find(record.identity)) == record:
+        with contextlib.suppress(LedgerError):  # another run has settled it since
+            await ledger.finish(record.identity, record.range, by=by)
 
 
 async def _is_done(record: CutRecord, ask: AskSink | None) -> bool:
