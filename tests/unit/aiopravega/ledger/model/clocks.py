@@ -18,6 +18,7 @@ from aiopravega.ledger.commits import (
     recovery,
     table,
     transactions,
+    turns,
     write_job,
 )
 from aiopravega.ledger.intervals import cut_ledger, cut_record
@@ -60,6 +61,8 @@ def set_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     who = myself()
     monkeypatch.setattr(recovery, "asyncio", _NoLimits)
     monkeypatch.setattr(recovery, "random", _NoLimits)
+    # No write depends on its turn, and each question about it would multiply the orders.
+    monkeypatch.setattr(turns, "_PATIENCE", 0.0)
     for module in _READ_TIME:
         for name, value in {"datetime": Clock, "time": Clock, "myself": lambda: who}.items():
             if hasattr(module, name):
