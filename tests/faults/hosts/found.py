@@ -85,7 +85,7 @@ Table = dict[str, Found]
 
 def stored(table: Mapping[str, Found]) -> dict[str, Any]:
     """The table as JSON."""
-    return {name: asdict(found) for name, found in table.items()}
+    return {name: asdict(found) | {"refused": dict(found.refused)} for name, found in table.items()}
 
 
 def restored(text: Mapping[str, Any]) -> Table:
