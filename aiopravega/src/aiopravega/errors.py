@@ -270,7 +270,7 @@ class LedgerError(PravegaError):
 
 
 class HalfDoneError(LedgerError):
-    """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can go on."""
+    """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can continue."""
 
 
 class PartialCommitError(LedgerError):

@@ -210,7 +210,7 @@ class SegmentStore:
         """Set such a number, which must be `before`; None: there must be none.
 
         Raises:
-            AlreadyExistsError: it is another one, which may be `value` by an earlier try whose answer was lost.
+            AlreadyExistsError: it has another value, which may be `value` by an earlier try whose answer was lost.
             SegmentNotFoundError: the segment does not exist.
             SegmentSealedError: it is sealed.
         """

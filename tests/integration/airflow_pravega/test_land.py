@@ -77,7 +77,9 @@ def test_intervals_are_landed_once_and_replaced_by_a_new_generation(run, client,
     old = job(FIRST)
     assert (old.state("land"), old.tries("land")) == ("failed", 1)
     held = {each.interval: (each.generation, each.rows) for each in holdings(text)}
-    assert held == {FIRST.isoformat(): (2, 10), SECOND.isoformat(): (1, 5)}
+    # Another task of the consumer could have a run of the same date: the task is part of the name.
+    names = [f"{date.isoformat()} of dag-{scope}/wait" for date in (FIRST, SECOND)]
+    assert held == dict(zip(names, [(2, 10), (1, 5)], strict=True))
     # An interval that was done stays so, whatever a run of an older generation wanted.
     records = client.cut_ledger(stream.scope).records("lander", stream)
     assert [record.state for record in records] == [IntervalState.DONE] * 2

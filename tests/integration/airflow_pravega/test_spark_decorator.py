@@ -10,7 +10,7 @@ from airflow.sdk import DAG, task
 from pyspark.sql import functions as sql
 
 from aiopravega import StreamCutRange
-from aiopravega.ledger import Interval, IntervalState
+from aiopravega.ledger import IntervalState
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -37,7 +37,8 @@ def typed(events):
 
 
 def interval_of(client, numbers):
-    return client.cut_ledger(numbers.scope).find(Interval("ada", numbers, DAY.isoformat()))
+    [record] = client.cut_ledger(numbers.scope).records("ada", numbers)
+    return record
 
 
 def test_what_a_function_makes_of_a_range_is_written_once(run, client, scope, numbers):

@@ -1,4 +1,5 @@
 """The sensor that takes ranges: none lost or doubled wherever a tick is killed, in one chain with other schedulers."""
+# long because: each tick has one sensor, with all that it can meet
 
 from datetime import timedelta
 
@@ -221,6 +222,22 @@ def test_ranges_that_airflow_has_taken_are_partitions_and_not_run_again(
 
     assert [events_of(record) for record in records()] == [["a1", "a2"], ["b1"]]
     assert len(billing.runs) == 1
+
+
+def test_a_second_sensor_of_a_consumer_is_refused_while_one_is_there(daemon, stream, instance):
+    billing = daemon()
+    [first] = [request.partition_key for request in billing.tick().run_requests]
+    ranges = StreamCutPartitions(str(stream), consumer=CONSUMER)
+    other = build_stream_cut_sensor("other_cuts", partitions_def=ranges, target=[billing.bills])
+    resources = billing.definitions.resources
+    both = dg.Definitions([billing.bills], sensors=[billing.sensor, other], resources=resources)
+    with pytest.raises(Exception, match="sensor 'cuts' claims the ranges of .*, and sensor 'other_cuts' would"):
+        Daemon(other, billing.bills, both, instance).tick()
+    alone = Daemon(
+        other, billing.bills, dg.Definitions([billing.bills], sensors=[other], resources=resources), instance
+    )
+    alone.cursor = first
+    assert "waiting for interval" in str(alone.tick().skip_message)
 
 
 def test_a_reset_cursor_and_a_forgotten_chain_lose_nothing(daemon, stream, append, ledger, records, events_of):

@@ -189,8 +189,8 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, d
     text = failure()
     assert f"stream {timed} was deleted and made again on" in text
     assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in text
-    client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 5}')
-    assert "LedgerError: a record of version 5 of a cut ledger" in failure()
+    client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 6}')
+    assert "LedgerError: a record of version 6 of a cut ledger" in failure()
 
 
 def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, client, scope, pravega_config):

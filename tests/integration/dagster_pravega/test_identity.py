@@ -7,14 +7,11 @@ import pyarrow as pa
 import pytest
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from dagster_pravega import (
     PravegaArrowIOManager,
     PravegaResource,
-    StreamCutPartitions,
     build_row_count_check,
-    build_stream_cut_sensor,
     pravega_stream_spec,
 )
 
@@ -258,31 +255,3 @@ def test_values_load_outside_of_steps_or_say_why_not(make_stream, source, resour
         load(upstream_output=upstream, instance=instance, definition_metadata=LAST)
     with dg.build_resources(resources, instance=instance) as opened, pytest.raises(dg.Failure, match="outside of a st"):
         opened.io.handle_output(dg.build_output_context(asset_key=up.key), of_events("z"))
-
-
-def test_a_second_sensor_of_a_consumer_is_refused(source, resources, tmp_path):
-    stream = str(client_stream(source))
-
-    @dg.asset(partitions_def=StreamCutPartitions(stream, consumer="copies"))
-    def copies():
-        pass
-
-    def sensor(name):
-        partitions = StreamCutPartitions(stream, consumer="copies")
-        return build_stream_cut_sensor(name, partitions_def=partitions, target=[copies])
-
-    sensors = [sensor("first"), sensor("second")]
-    defs = dg.Definitions([source, copies], sensors=sensors, resources=resources)
-
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-
-        def tick(each):
-            repository = defs.get_repository_def()
-            with dg.build_sensor_context(instance, repository_def=repository, resources=resources) as context:
-                return each.evaluate_tick(context)
-
-        assert len(tick(sensors[0]).run_requests) == 1
-        with pytest.raises(ConfigurationError, match="sensor 'first' claims the ranges of .* sensor 'second' would"):
-            tick(sensors[1])
-        defs = dg.Definitions([source, copies], sensors=sensors[1:], resources=resources)
-        assert "waiting for interval" in tick(sensors[1]).skip_message  # the first one is gone

@@ -290,7 +290,7 @@ def test_a_write_whose_range_nobody_knows_is_not_read_by_guess(make_stream, rows
     metadata: dict[str, Any] = {"pravega/write_id": "dagster/written/partition a", "pravega/events": 20}
     instance.report_runless_asset_event(dg.AssetMaterialization("written", partition="a", metadata=metadata))
 
-    with pytest.raises(dg.Failure, match="latest materialization are not known.* name the range in the run config"):
+    with pytest.raises(dg.Failure, match="its materialization are not known.* name the range in the run config"):
         dg.materialize(
             [asset, downstream],
             selection=[downstream],

@@ -31,7 +31,7 @@ def write_name(context: OutputContext) -> str:
     run, have the name of that run.
 
     Raises:
-        ConfigurationError: the output is not one asset, or not one partition, or is no output of a step.
+        ConfigurationError: the output is not one asset, or not one partition, or is not an output of a step.
     """
     step = step_of(context)
     if step is None:

@@ -90,8 +90,8 @@ def build_stream_cut_sensor(
         combine: `"all"` or `"any"` of these conditions.
         since: the start of a consumer without ranges: `"last"` is the head, `"latest"` the tail at the first tick.
         on_open: if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at once if it
-            failed; `"skip"`: start where it ended. With `"wait"`, a range whose run has failed for good is started
-            again with the next events.
+            failed; `"skip"`: start where it ended. With `"wait"`, a range whose run has failed and is not retried
+            is started again with the next events.
         open_timeout: the time until `"take_over"` takes a range of a run that this Dagster does not know.
         on_truncated: if the events after the last range were removed: `"fail"`, or `"skip"` them, which the cut ledger
             records.

@@ -1,6 +1,6 @@
 """Names of consumers, intervals and writes: the only functions that make them, for all hosts.
 
-A name means one thing, and one thing has one name. A consumer's name has no place in a list, no selection of outputs
+A name means one thing, and one thing has one name. A consumer's name has no index of a list, no selection of outputs
 and no try; a stream is part of the consumer's identity beside its name. Moments are named in UTC.
 """
 

@@ -29,8 +29,8 @@ class DeltaFolder(LocalFolder):
     """A Delta table in a folder, which is made if it is missing.
 
     The rows of a first generation are files that Spark's executors write; this process reads their footers. Rows that
-    replace others pass through this process, batch by batch, since files may have been rewritten together with those of
-    other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
+    replace others pass through this process, batch by batch, since files may have been rewritten together with files
+    of other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
     """
 
     def location(self) -> str:

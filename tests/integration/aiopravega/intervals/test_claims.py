@@ -67,7 +67,7 @@ async def test_one_moment_in_two_zones_is_one_interval(client, stream):
     assert await client.cut_ledger(stream.scope).records("ada", stream) == [claimed]
 
 
-async def test_an_interval_that_an_older_release_named_in_its_zone_keeps_its_record(client, stream):
+async def test_an_interval_that_an_older_release_named_in_its_zone_stays(client, stream):
     since, until = (time.astimezone(ZoneInfo("Europe/Berlin")) for time in day(1))
     ledger = client.cut_ledger(stream.scope)
     await ledger.create()

@@ -256,9 +256,9 @@ async def test_a_commit_may_return_before_readers_see_it(make_driver, events_in)
 
 async def test_a_record_of_another_version_stops_the_write(driver, client, scope):
     key = record_key(driver.sink, "daily")
-    await client.table(scope, "commit-ledger").put(key, json.dumps({"version": 4, "state": "done"}).encode())
+    await client.table(scope, "commit-ledger").put(key, json.dumps({"version": 5, "state": "done"}).encode())
 
-    with pytest.raises(LedgerError, match="version 4, but this release reads up to 3"):
+    with pytest.raises(LedgerError, match="version 5, but this release reads up to 4"):
         await driver.begin()
 
 

@@ -68,7 +68,9 @@ with DAG("whose_again", schedule=None):
             client.delete_stream(AGAIN)
 
     begin, end = make(), drop()
-    begin >> read(waiting("again", on_truncated="skip").output) >> end
+    again = waiting("again", on_truncated="skip")
+    begin >> again
+    read(again.output) >> end
     begin >> end
 
 with DAG("whose_slow", schedule=None):

@@ -38,6 +38,7 @@ ONLY_ASYNCIO = {
     "BlockReader.unknown": "the blocking form asks it whether it has to wait",
     "CommitLedger.lease_notes": "a part of the protocol, which no program calls",
     "CommitLedger.pending": "a part of the protocol, which no program calls",
+    "CommitLedger.put": "a part of the protocol, which no program calls",
     "CommitLedger.sweeper": "a part of the protocol, which no program calls",
     "CommitLedger.turns": "a part of the protocol, which no program calls",
     "KeyValueTable.create_if_missing": "a part of the ledgers, which make their tables by it",

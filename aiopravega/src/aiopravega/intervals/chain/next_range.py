@@ -13,7 +13,7 @@ from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableConflictError
 from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
 from aiopravega.intervals.chain.next_start import OnOpen, begin_at_tail, next_start, waited_for
-from aiopravega.intervals.chain.take_over import AskSink, Judge, explain_wait, not_done, take_over
+from aiopravega.intervals.chain.take_over import AskSink, Judge, close, explain_wait, not_done, take_over
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.positions import NamedCut
@@ -30,9 +30,9 @@ class ChainRules:
     Attributes:
         first: the beginning of a chain without ranges: the head, or the tail at the first call.
         on_open: the choice for a last interval that is not done. With WAIT it is waited for as long as its claimant can
-            process it, and taken over if the claimant has failed for good or is gone. With TAKE_OVER it is also taken
-            over as soon as its record says that it has failed, and, if the host of its claimant cannot be asked, after
-            the wait.
+            process it, and taken over if the claimant has failed and is not tried again, or is gone. With TAKE_OVER it
+            is also taken over as soon as its record says that it has failed, and, if the host of its claimant cannot be
+            asked, after the wait.
         open_timeout: the wait, from the last change of that interval's state.
         on_truncated: the choice for a loss.
         deadline: the end of the wait, instead of `open_timeout`; with `OnOpen.WAIT`, reaching it is an error.
@@ -178,7 +178,7 @@ async def _may_continue(ledger: CutLedger, interval: Interval, rules: ChainRules
         state = ClaimantState.UNKNOWN if rules.judge is None else await rules.judge(open_)
         is_over = datetime.now(UTC) >= (rules.deadline or open_.state_since + rules.open_timeout)
         if state is ClaimantState.DONE:
-            await ledger.finish(open_.identity, open_.range, by=by)
+            await close(ledger, open_, by=by)
         elif state.is_over or (rules.on_open is OnOpen.TAKE_OVER and _is_given_up(open_, state, is_over)):
             await take_over(ledger, interval, open_, rules.ask_sink, by=by)
         elif is_over and rules.deadline is not None:

@@ -2,9 +2,10 @@
 
 The host of the claimant is asked first: a claimant that can still work is waited for. If it is over, its sinks are
 asked, before anything is read: what it has written completely closes the interval, and what it has not written belongs
-to the next one. A run that wrote a part of its sinks is the only one that can go on.
+to the next one. A run that wrote a part of its sinks is the only one that can continue.
 """
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC
 from typing import Final, TypeAlias
@@ -14,7 +15,7 @@ from aiopravega.ledger import ClaimantState, CutLedger, CutRecord, Interval, Int
 
 # The state of the claimant of an interval, by its host.
 Judge: TypeAlias = Callable[[CutRecord], Awaitable[ClaimantState]]
-# True if a sink has all that a claim writes into it; False: it has nothing of it, and will not take it any more.
+# True if a sink has all that a claim writes into it; False: it has none of it, and will not take it any more.
 AskSink: TypeAlias = Callable[[Sink, CutRecord], Awaitable[bool]]
 
 _MEANINGS: Final = {
@@ -55,8 +56,7 @@ async def take_over(
     done = await _is_done(record, ask)
     try:
         if done:
-            if (await ledger.find(record.identity)) == record:
-                await ledger.finish(record.identity, record.range, by=by)
+            await close(ledger, record, by=by)
         else:
             reason = f"taken over by {interval.name!r}"
             await ledger.give_back(record.identity, reason, by=by, judged=record)
@@ -65,6 +65,17 @@ async def take_over(
     except LedgerError:
         if (await ledger.find(record.identity)) == record:
             raise
+
+
+async def close(ledger: CutLedger, record: CutRecord, *, by: str | None = None) -> None:
+    """Record that an interval is done whose claimant cannot say so any more, unless its record has changed meanwhile.
+
+    Raises:
+        PravegaError: the ledger does not answer.
+    """
+    if (await ledger.find(record.identity)) == record:
+        with contextlib.suppress(LedgerError):  # another run has settled it since
+            await ledger.finish(record.identity, record.range, by=by)
 
 
 async def _is_done(record: CutRecord, ask: AskSink | None) -> bool:
@@ -101,7 +112,7 @@ def explain_wait(record: CutRecord, state: ClaimantState = ClaimantState.UNKNOWN
 
 
 def ways_out(record: CutRecord) -> str:
-    """The ways to go on after an interval that is not done, as a sentence with commands."""
+    """The ways to continue after an interval that is not done, as a sentence with commands."""
     names = f"{record.stream} --consumer {record.consumer!r} --interval {record.interval!r}"
     host = "" if record.claimant is None else record.claimant.host
     again = _AGAIN.get(host, "Run it again, so that it processes its range")

@@ -45,7 +45,7 @@ class Standing(StrEnum):
     PARTIAL = "partial"  # some of it is visible, and the rest is lost
     FORGOTTEN = "forgotten"  # decided, but it is not known any more what is visible
     GONE = "gone"  # its stream was deleted
-    CLOSED = "closed"  # its range was taken over; nothing of it was decided
+    CLOSED = "closed"  # its range was taken over; none of it was decided
 
 
 ADVICE = {

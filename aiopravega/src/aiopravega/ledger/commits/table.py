@@ -110,7 +110,7 @@ class CommitTable:
         """Put a record where there is none, or only `replaces`.
 
         Raises:
-            TableConflictError: there is another one.
+            TableConflictError: there is another record.
             LedgerError: the record is too large.
         """
         key, value = record_key(record.sink, record.write_id), record.to_json()

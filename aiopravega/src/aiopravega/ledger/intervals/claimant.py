@@ -17,7 +17,7 @@ class Claimant(BaseModel):
         host: `airflow`, `dagster`, or another program.
         instance: tells several hosts of one kind apart: only the own one knows the state of a run.
         job: the DAG, or the job.
-        run: the id of the run. If a run repeats another one, as re-executions in Dagster do, the id of that one.
+        run: the id of the run. If a run repeats another one, as re-executions in Dagster do, the id of the first run.
         task: the task, or the step.
         index: of a mapped task.
     """
@@ -41,8 +41,8 @@ class ClaimantState(StrEnum):
     """The state of a claimant, as its host says.
 
     RUNNING: it runs, is queued, or is to be tried again. DONE: it has succeeded, or a person has marked it so. FAILED:
-    it has failed for good, or a person has ended it. GONE: its host does not have it any more, or never had it.
-    UNKNOWN: the host cannot be asked.
+    it has failed and is not tried again, or a person has ended it. GONE: its host does not have it any more, or never
+    had it. UNKNOWN: the host cannot be asked.
     """
 
     RUNNING = "running"
@@ -83,7 +83,7 @@ class Sink(BaseModel):
 class Part(BaseModel):
     """A part of a claim that has to be done: an output of a step, or a task that reads the range.
 
-    `sink` is None as long as the part has not begun to write, or if it writes to a place that cannot be asked.
+    `sink` is None as long as the part has not begun to write, or if it writes to a sink that cannot be asked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

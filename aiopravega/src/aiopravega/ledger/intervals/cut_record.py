@@ -199,7 +199,7 @@ class CutRecord(BaseModel):
     def expecting(self, names: Sequence[str], claimant: Claimant | None) -> Self:
         """This record with the parts that its claimant has to do; the parts of an earlier try stay.
 
-        It is another record in any case: a take-over that has judged the earlier try begins anew.
+        It is another record in any case: a take-over that has judged the earlier try starts again.
         """
         known = {part.name: part for part in self.parts} if claimant == self.claimant else {}
         parts = tuple(known.get(name) or Part(name=name) for name in names)

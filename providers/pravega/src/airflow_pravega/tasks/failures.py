@@ -61,15 +61,16 @@ class ProcessesInterval(BaseOperator):
     def failures_recorded(self, hook: PravegaHook, cuts: Any, context: Context) -> Iterator[None]:
         """Run a block that processes the interval of a range; if it fails on the last try, record that.
 
-        The end of the task's `execution_timeout` is a failure, too. A further try is not: Airflow runs the task again.
+        The end of the task's `execution_timeout` is also a failure. A further try is not: Airflow runs the task again.
         """
-        by, last = write_name(context), _is_last_try(context)
+        named = isinstance(cuts, Mapping) and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context)
+        last = named and _is_last_try(context)
 
         def record(client: PravegaClient, reason: str) -> None:
             with client:
                 name = StreamName.parse(self.stream, client.config.scope)
                 interval = Interval(cuts["consumer"], name, cuts["interval"])
-                client.cut_ledger(name.scope).fail(interval, reason[:_LONGEST_REASON], by=by)
+                client.cut_ledger(name.scope).fail(interval, reason[:_LONGEST_REASON], by=write_name(context))
 
         def killed() -> None:
             # A signal has interrupted the task: the connection was read before, because Airflow answers one at a time.
@@ -77,8 +78,7 @@ class ProcessesInterval(BaseOperator):
             with suppress(PravegaError):
                 record(impatient, "the task was killed in its last try")
 
-        named = isinstance(cuts, Mapping) and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context)
-        if named and last:
+        if last:
             with suppress(PravegaError, AirflowNotFoundException):
                 impatient = hook.get_impatient_client()
                 self._when_killed = killed
@@ -87,7 +87,7 @@ class ProcessesInterval(BaseOperator):
         except TaskDeferred:
             raise
         except BaseException as error:
-            was_killed = last and named and self._when_killed is None
+            was_killed = last and self._when_killed is None
             if named and not was_killed and (isinstance(error, AirflowFailException) or last):
                 reason = f"{error}" if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
                 # The error of the block matters more than one of the ledger.

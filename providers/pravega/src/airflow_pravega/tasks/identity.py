@@ -38,8 +38,8 @@ _NO_NAMES: Final = ("", "None")
 def records_nothing(context: Context) -> bool:
     """True for a task of a run that is deleted after it, as `airflow tasks test` makes one.
 
-    A run of `dag.test()` stays in Airflow's database, and is a run as others are. `[pravega] record_tests` has tests
-    recorded, too.
+    A run of `dag.test()` stays in Airflow's database, and is a run as others are. With `[pravega] record_tests`,
+    tests are also recorded.
     """
     is_temporary = str(context["ti"].run_id).startswith(TEMPORARY_RUN)
     return is_temporary and not conf.getboolean("pravega", "record_tests", fallback=False)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.unit.aiopravega.ledger.model.machine import Process, set_clocks
+from tests.unit.aiopravega.ledger.model.clocks import set_clocks
+from tests.unit.aiopravega.ledger.model.machine import Process
 from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 from tests.unit.aiopravega.ledger.model.writes import SINK, attempt_of, hash_of

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from tests.unit.aiopravega.ledger.model.machine import INSTANT, Process, Question
-from tests.unit.aiopravega.ledger.model.search import Scenario, run_to_end
+from tests.unit.aiopravega.ledger.model.scenario import Scenario
+from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName

@@ -11,11 +11,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from types import ModuleType
 from typing import Any, Final
 from uuid import UUID
 
-import pytest
 from tests.unit.aiopravega.ledger.model.loop import Loop
 from tests.unit.aiopravega.ledger.model.server import RefusedError, Server
 
@@ -25,22 +23,8 @@ from aiopravega.control.convert import uuid_of
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.status import CallSite, rpc_error
 from aiopravega.errors import PravegaError, PravegaTimeoutError
-from aiopravega.intervals.chain import next_range
-from aiopravega.ledger.commits import (
-    cleanup,
-    closing,
-    leases,
-    pending,
-    protocol,
-    record,
-    recovery,
-    table,
-    transactions,
-    write_job,
-)
 from aiopravega.ledger.commits.record import NOTE_PREFIX, PENDING_PREFIX
-from aiopravega.ledger.intervals import cut_ledger, cut_record
-from aiopravega.ledger.stored_json import myself, object_in
+from aiopravega.ledger.stored_json import object_in
 from aiopravega.store import SegmentStore
 
 _CONFIG: Final = PravegaConfig(controller_uri="tcp://nowhere:1", scope="examples")
@@ -262,45 +246,3 @@ class Clock(datetime):
     @classmethod
     def now(cls, tz: tzinfo | None = UTC) -> datetime:  # type: ignore[override]  # no subclass
         return datetime.fromtimestamp(cls.time(), tz)
-
-
-class _NoLimits:
-    """What `recovery` uses of asyncio and random: a time limit is a fault here, and nothing is random."""
-
-    get_running_loop = staticmethod(asyncio.get_running_loop)
-
-    @staticmethod
-    def timeout_at(_: float) -> asyncio.Timeout:
-        return asyncio.timeout(None)
-
-    @staticmethod
-    def sample(found: list[Any], many: int) -> list[Any]:
-        return found[:many]
-
-
-_READ_TIME: Final[list[ModuleType]] = [
-    cleanup,
-    closing,
-    cut_ledger,
-    cut_record,
-    leases,
-    next_range,
-    pending,
-    protocol,
-    record,
-    recovery,
-    table,
-    transactions,
-    write_job,
-]
-
-
-def set_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the ledgers read the clocks of their processes, and the name of this machine only once."""
-    who = myself()
-    monkeypatch.setattr(recovery, "asyncio", _NoLimits)
-    monkeypatch.setattr(recovery, "random", _NoLimits)
-    for module in _READ_TIME:
-        for name, value in {"datetime": Clock, "time": Clock, "myself": lambda: who}.items():
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, value)

@@ -5,11 +5,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.unit.aiopravega.ledger.model import retries
+from tests.unit.aiopravega.ledger.model import copies, retries
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import PravegaClient, StreamCutRange, StreamName
 from aiopravega.intervals.chain import take_over
-from aiopravega.ledger import CommitProtocol, CommitRecord, CutLedger, Interval
+from aiopravega.ledger import CommitProtocol, CommitRecord, CutLedger, Interval, Sink
+from aiopravega.ledger.commits.closing import reopen_write
 from aiopravega.ledger.intervals.cut_record import CutRecord
 from pravega_jobs import writes
 from pravega_jobs.identity import names, sinks
@@ -56,6 +57,15 @@ def takes_over_from_a_try_that_it_has_not_judged(patch: pytest.MonkeyPatch) -> N
 
     patch.setattr(CutRecord, "expecting", same(CutRecord.expecting))
     patch.setattr(CutRecord, "with_part", same(CutRecord.with_part))
+
+
+def opens_a_write_after_its_sink_is_declared(patch: pytest.MonkeyPatch) -> None:
+    async def declare_sink(client: PravegaClient, ledger: CutLedger, interval: Interval, part: str, sink: Sink) -> None:
+        await ledger.declare(interval, part, sink)
+        stream = StreamName.parse(sink.target)
+        await reopen_write(client.commit_ledger(stream.scope), stream, sink.id)
+
+    patch.setattr(copies, "declare_sink", declare_sink)
 
 
 def gives_two_claimants_of_a_date_one_interval(patch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from aiopravega.errors import TableConflictError
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from aiopravega.ledger.intervals.cut_entries import CutEntries
-from aiopravega.ledger.intervals.cut_ledger import _waiting_to
+from aiopravega.ledger.intervals.cut_states import _waiting_to
 from aiopravega.tables import KeyValueTable
 
 

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, Final
 
 from tests.unit.aiopravega.ledger.model.machine import INSTANT, NOTES, Process, Question
-from tests.unit.aiopravega.ledger.model.search import Scenario, run_to_end
+from tests.unit.aiopravega.ledger.model.scenario import Scenario
+from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 from tests.unit.aiopravega.ledger.model.writes import attempt_of
 
@@ -83,7 +84,7 @@ def _row(run: str) -> str:
 
 
 class Claimant(str):
-    """A text that also knows, for mistakes that are planted, the number of the try; that is no part of it."""
+    """A text that also knows, for mistakes that are planted, the number of the try; that is not part of it."""
 
     __slots__ = ("number",)
     number: int

@@ -8,13 +8,13 @@ A process that dies needs no step of its own: it is one that is never heard of a
 everybody had died in it.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
-from uuid import UUID
+from typing import Any, Final
 
 from google.protobuf.message import Message
 from tests.unit.aiopravega.ledger.model.machine import Process, Question
+from tests.unit.aiopravega.ledger.model.scenario import Scenario
 from tests.unit.aiopravega.ledger.model.server import UNDER_WAY, Server
 
 from aiopravega import wire
@@ -40,55 +40,6 @@ class Counts:
     @property
     def text(self) -> str:
         return f"{self.states:,} states, {self.schedules:,} orders, {self.recoveries:,} recoveries; {self.ends}"
-
-
-class Event(NamedTuple):
-    """Something that happens by itself, with the transactions that end with it, and the process that dies."""
-
-    name: str
-    happen: Callable[[Server], object]
-    ends: Collection[UUID] = ()
-    kills: str | None = None
-
-
-class Scenario:
-    """Who does what at once, what may go wrong, and what must be true."""
-
-    name: str
-    faults: int
-    in_turn: bool = False
-    changes_ended: bool = False
-    loses_messages: bool = True
-    # What a process reads without a change between, it reads at once.
-    reads_at_once: bool = False
-
-    @property
-    def alike(self) -> bool:
-        """Whether the processes differ in their names only."""
-        return False
-
-    def server(self) -> Server:
-        raise NotImplementedError
-
-    def start(self, server: Server) -> list[Process]:
-        raise NotImplementedError
-
-    def begin(self, processes: dict[str, Process]) -> None:
-        """Have happen what is to have happened when the search begins."""
-
-    def events(self, server: Server) -> Iterator["Event"]:
-        """What can happen by itself; each is a fault."""
-        yield from ()
-
-    def check(self, server: Server, processes: list[Process]) -> None:
-        """Check what must be true in each state."""
-
-    def left_behind(self, server: Server) -> int:
-        """A number for what the servers hold when all have died."""
-        return server.key()
-
-    def recover(self, server: Server, late: list[Question]) -> None:
-        """Check that a process that starts after all have died completes the work; `late` messages may still arrive."""
 
 
 class Run:
@@ -288,11 +239,11 @@ def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) ->
     lines: list[str] = []
     for step in getattr(error, "path", path):
         described = run.described(step)
-        if lines[-1:] != [described]:  # of questions in a row, one is told
+        if lines[-1:] != [described]:  # of questions in a row, one is described
             lines.append(described)
         run.take(step)
     if hasattr(error, "all_die"):
-        lines.append("all that run are dead, and the work goes on with new ones")
+        lines.append("all that run are dead, and the work continues with new ones")
     return "\n".join(lines)
 
 

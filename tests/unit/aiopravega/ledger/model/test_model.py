@@ -7,13 +7,15 @@ docs/explanation/model.md. What takes minutes is run by `make proofs`.
 import logging
 
 import pytest
-from tests.unit.aiopravega.ledger.model.claims import Claims, Task
+from tests.unit.aiopravega.ledger.model.claims import Claims
+from tests.unit.aiopravega.ledger.model.clocks import set_clocks
+from tests.unit.aiopravega.ledger.model.copies import Task
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
-from tests.unit.aiopravega.ledger.model.machine import set_clocks
 from tests.unit.aiopravega.ledger.model.planted import PLANTED, PLANTED_DEEP, Planted
 from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
-from tests.unit.aiopravega.ledger.model.search import Scenario, search
+from tests.unit.aiopravega.ledger.model.scenario import Scenario
+from tests.unit.aiopravega.ledger.model.search import search
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 from aiopravega.ledger import ClaimantState
@@ -27,19 +29,22 @@ GONE = ClaimantState.GONE
 QUICK = [
     Writes("two drivers, two tasks", rows=2, faults=0),
     Writes("one driver, three tasks, a fault", drivers=1, rows=3, faults=1),
-    Writes("one driver, one task, two faults, the stream is made again", drivers=1, rows=1, faults=2, again=True),
+    Writes("one driver, one task, a fault, the stream is made again", drivers=1, rows=1, faults=1, again=True),
     Writes("a driver and a rebuild, one task", rows=1, faults=0, rebuild=True),
     Writes("a driver, and another write that finishes it, two tasks", drivers=1, rows=2, faults=0, other=True),
-    Intervals("two claims of an interval, a fault", (("mon", CLAIM), ("mon", CLAIM)), faults=1),
+    Intervals("two claims of an interval", (("mon", CLAIM), ("mon", CLAIM)), faults=0),
     Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
     Claims("a run into two sinks", (MON,), faults=0),
     Claims("a run, a fault", (MON,), ("one",), loses_messages=True),
     Claims("the next run waits, or takes over from a run that dies", (MON, TUE), ("one",), taken=1),
     Claims("two jobs of one consumer and one date", (FIRST, SECOND), ("one",), faults=0),
+    Claims("a run wakes up amid a take-over", (MON, TUE), ("one",), faults=0, taken=1, asleep=True, closed=True),
     Retries("a run whose try dies", older=False),
     Retries("a run after an older one with other rows", older=True),
 ]
 LARGE = [
+    Writes("one driver, one task, two faults, the stream is made again", drivers=1, rows=1, faults=2, again=True),
+    Intervals("two claims of an interval, a fault", (("mon", CLAIM), ("mon", CLAIM)), faults=1),
     Writes("two drivers, three tasks", rows=3, faults=0),
     Writes("two drivers, two tasks, a fault", rows=2, faults=1),
     Writes("two drivers, two tasks, a fault, visibility waited for", rows=2, faults=1, waits=True),
@@ -63,9 +68,10 @@ LARGE = [
     Claims("the next run takes over from a run that its host has lost", (MON, TUE), taken=1, gives_up=GONE),
     Claims("the next run takes over, messages are lost", (MON, TUE), ("one",), taken=1, loses_messages=True),
     Claims("the next run takes over from a run that wakes up", (MON, TUE), ("one",), taken=1, wakes_up=True),
-    Claims("the next run takes over two sinks from a run that wakes up", (MON, TUE), taken=1, wakes_up=True),
+    Claims("a run wakes up while the next one takes over", (MON, TUE), ("one",), faults=0, taken=1, asleep=True),
+    Claims("a run into two sinks wakes up while the next one takes over", (MON, TUE), faults=0, taken=1, asleep=True),
+    Claims("a run is run again amid a take-over", (MON_AGAIN, TUE), ("one",), faults=0, died=(MON,), closed=True),
     Claims("a run is run again while the next one takes over", (MON_AGAIN, TUE), ("one",), faults=0, died=(MON,)),
-    Claims("a run into two sinks is run again, and one dies", (MON_AGAIN, TUE), died=(MON,)),
     Claims("two runs of a chain into two sinks, one dies", (MON, TUE)),
     Claims("two jobs of one consumer and one date, one dies", (FIRST, SECOND), ("one",)),
 ]

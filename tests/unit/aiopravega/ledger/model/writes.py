@@ -8,7 +8,8 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from tests.unit.aiopravega.ledger.model.machine import INSTANT, Process, Question
-from tests.unit.aiopravega.ledger.model.search import Event, Scenario, open_transactions, run_to_end
+from tests.unit.aiopravega.ledger.model.scenario import Event, Scenario
+from tests.unit.aiopravega.ledger.model.search import open_transactions, run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import StreamName

@@ -1,0 +1,175 @@
+"""Mistakes in the real code of exactly-once writes that the search must find; see `planted`."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.unit.aiopravega.ledger.model.machine import Clock
+
+from aiopravega.control import TransactionState
+from aiopravega.errors import TableConflictError, WriteSupersededError
+from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
+from aiopravega.ledger.commits import cleanup, protocol, recovery, same_rows, verdict
+from aiopravega.ledger.commits.ledger import CommitLedger
+from aiopravega.ledger.commits.protocol import CommitProtocol
+from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.recovery import Inspection, Standing
+from aiopravega.ledger.commits.transactions import TransactionSet
+from aiopravega.tables import KeyValueTable
+
+
+def puts_without_a_condition(patch: pytest.MonkeyPatch) -> None:
+    async def prepare(self: CommitLedger, record: CommitRecord, _: StoredCommit | None = None) -> StoredCommit:
+        version = await self._table.put(record_key(record.sink, record.write_id), record.to_json())
+        return StoredCommit(record, version)
+
+    patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def takes_a_conflict_for_its_own_success(patch: pytest.MonkeyPatch) -> None:
+    real = KeyValueTable._update
+
+    async def update(self: KeyValueTable, key: bytes, value: bytes, version: int) -> int:
+        try:
+            return await real(self, key, value, version)
+        except TableConflictError:
+            return version + 1
+
+    patch.setattr(KeyValueTable, "_update", update)
+
+
+def does_not_compare_incarnations(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol.begin
+
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, generation: int) -> Any:
+        found = await self._ledger.lookup(sink, write_id)
+        if found is not None and found.record.state is CommitState.DONE:
+            return WriteJob(sink, write_id, attempt, found.record.incarnation, done=found.record)
+        return await real(self, sink, write_id, attempt, generation)
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def takes_a_partial_write_for_a_lost_one(patch: pytest.MonkeyPatch) -> None:
+    """It aborts what is left and writes everything again."""
+    real = CommitProtocol._lost
+
+    async def lost(self: CommitProtocol, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+        found = await real(self, record, transactions)
+        return frozenset(part.partition for part in record.partitions) if found else found
+
+    patch.setattr(CommitProtocol, "_lost", lost)
+
+
+def leaves_the_rest_of_a_lost_write_open(patch: pytest.MonkeyPatch) -> None:
+    """A driver that wakes up late can still commit it."""
+
+    async def lost(_: CommitProtocol, __: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+        states = await transactions.states()
+        if verdict.judge(states.values()) is verdict.Verdict.LOST:
+            return frozenset(states)
+        return verdict.lost(states)
+
+    patch.setattr(CommitProtocol, "_lost", lost)
+
+
+def leaves_the_rest_of_a_part_uncommitted(patch: pytest.MonkeyPatch) -> None:
+    """As the protocol did until the search found this."""
+    real = CommitProtocol._finish_other
+
+    async def finish_other(self: CommitProtocol, stored: StoredCommit) -> Any:
+        transactions = TransactionSet.of(self._controller, stored.record.sink, stored.record.partitions)
+        if verdict.judge((await transactions.states()).values()) is verdict.Verdict.LOST:
+            missing = await self._lost(stored.record, transactions)
+            if missing:
+                return protocol._Outcome(lost=missing)
+        return await real(self, stored)
+
+    patch.setattr(CommitProtocol, "_finish_other", finish_other)
+
+
+def is_done_before_it_commits(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol._commit_all
+
+    async def commit_all(self: CommitProtocol, stored: StoredCommit, transactions: TransactionSet) -> Any:
+        finished = await self._ledger.finish(stored)
+        return await real(self, finished, transactions)
+
+    patch.setattr(CommitProtocol, "_commit_all", commit_all)
+
+
+def takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
+    real = CommitLedger.lookup
+
+    async def lookup(self: CommitLedger, sink: Any, write_id: str) -> StoredCommit | None:
+        found = await real(self, sink, write_id)
+        return None if found is None else StoredCommit(found.record.done(datetime.now(UTC)), found.version)
+
+    patch.setattr(CommitLedger, "lookup", lookup)
+
+
+def writes_again_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, _: int) -> WriteJob:
+        current = (await self._controller.first_segment(sink)).number
+        found = await self._ledger.lookup(sink, write_id)
+        job = WriteJob(sink, write_id, attempt, current, replaces=found)
+        return job.when_done(found.record) if found is not None and found.record.state is CommitState.DONE else job
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def rebuilds_what_is_not_done(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol.begin
+
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, generation: int) -> Any:
+        found = await self._ledger.lookup(sink, write_id)
+        if found is not None and generation > found.record.generation:
+            found = StoredCommit(found.record.done(datetime.now(UTC)), found.version)
+            return WriteJob(sink, write_id, attempt, found.record.incarnation, replaces=found, generation=generation)
+        return await real(self, sink, write_id, attempt, generation)
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def finishes_others_by_their_record_alone(patch: pytest.MonkeyPatch) -> None:
+    async def finish_stored(_: object, finish: Any, stored: StoredCommit) -> Inspection:
+        return Inspection(await finish.__self__._ledger.finish(stored), Standing.DONE, {})
+
+    patch.setattr(recovery, "finish_stored", finish_stored)
+
+
+def completes_without_comparing_rows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(same_rows, "_partition_difference", lambda *_: None)
+
+
+def takes_what_nobody_knows_for_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(verdict, "_ABORTED", verdict._ABORTED | {TransactionState.UNKNOWN})
+
+    def judge(states: Any) -> verdict.Verdict:
+        found = set(states)
+        if not found & verdict._ABORTED:
+            return verdict.Verdict.WHOLE
+        return verdict.Verdict.PARTIAL if found & verdict._COMMITTED else verdict.Verdict.LOST
+
+    patch.setattr(protocol, "judge", judge)
+
+
+def replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
+    """After a conflict it takes the version that is there now."""
+    real = CommitLedger.prepare
+
+    async def prepare(self: CommitLedger, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
+        try:
+            return await real(self, record, replaces)
+        except WriteSupersededError:
+            return await real(self, record, await self.lookup(record.sink, record.write_id))
+
+    patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cleanup, "certain_time", lambda _: Clock.now(UTC))
+
+
+def expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cleanup, "certain_time", lambda witnessed_at: witnessed_at)
