@@ -147,15 +147,20 @@ def _stored_soak() -> Iterator[str]:
         yield from soak_lines(Soak(stored["seed"], stored["minutes"], faults))
 
 
-def store_kills(seed: int, table: kills.Table) -> None:
-    """Keep the table of kills of hosts, instead of the earlier one."""
-    KILLS.write_text(json.dumps(kills.stored(seed, table), indent=1) + "\n", encoding="utf-8")
+def store_kills(table: kills.Table) -> None:
+    """Keep rows of the table of kills of hosts, instead of earlier ones."""
+    KILLS.write_text(json.dumps(_kills() | kills.stored(table), indent=1) + "\n", encoding="utf-8")
     main()
+
+
+def _kills() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(KILLS.read_text(encoding="utf-8")) if KILLS.exists() else {}
+    return found
 
 
 def _stored_kills() -> Iterator[str]:
     if KILLS.exists():
-        yield from kills.lines(*kills.restored(json.loads(KILLS.read_text(encoding="utf-8"))))
+        yield from kills.lines(kills.restored(_kills()))
 
 
 def _filled(text: str, marks: tuple[str, str], lines: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """Kills whole processes of Dagster and Airflow at random: `make host-kills ARGS='--kills 500'`.
 
 It prints its seed, a line for each round, and a table; its status is 1 if an event was lost or doubled, or a run waited
-without saying for whom. With `--store`, the table goes into the documentation.
+without saying for whom. With `--store`, the rows go into the table of the documentation.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--hosts", nargs="+", choices=HOSTS, default=HOSTS)
     parser.add_argument("--sinks", nargs="+", choices=SINKS, default=SINKS)
-    parser.add_argument("--store", action="store_true", help="store the table, for the documentation")
+    parser.add_argument("--store", action="store_true", help="store the rows, for the table in the documentation")
     given = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     small_spark.use()
@@ -40,14 +40,14 @@ def main() -> int:
         for number, (way, count) in enumerate(drawn(given.kills, ways_of(given.hosts, given.sinks), chance), 1):
             words, found = kills.round(way, count, random.Random(chance.random()))
             print(f"round {number}, {words}", flush=True)
-            table.setdefault(", ".join(way), Found())
+            table.setdefault(", ".join(way), Found(seed=given.seed))
             table[", ".join(way)] += found
-    print("\n".join(lines(given.seed, table)))
+    print("\n".join(lines(table)))
     if not all(found.is_right for found in table.values()):
         return 1
     shutil.rmtree(folder)
     if given.store:
-        report.store_kills(given.seed, table)
+        report.store_kills(table)
     return 0
 
 

@@ -1,8 +1,8 @@
 """The findings of rounds that kill runs of a host, and their table."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from tests.faults.rows import Difference
@@ -33,12 +33,13 @@ class Ended:
 
 @dataclass
 class Found:
-    """The findings of rounds with one sink of one host, in numbers.
+    """The findings of rounds with one sink of one host, in numbers, and the seed of them all.
 
     `refused` counts, by the names of errors, runs that failed without being killed. `waits` counts runs that did not
     end by themselves, `unexplained` those of them that did not warn for whom they wait.
     """
 
+    seed: int = 0
     rounds: int = 0
     runs: int = 0
     kills: int = 0
@@ -56,8 +57,8 @@ class Found:
         return not (self.lost or self.doubled or self.strange or self.unexplained)
 
     def __iadd__(self, other: "Found") -> Self:
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for name in (*_NUMBERS, "refused"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
     def add(self, ended: Ended) -> None:
@@ -82,38 +83,32 @@ class Found:
 Table = dict[str, Found]
 
 
-def stored(seed: int, table: Mapping[str, Found]) -> dict[str, Any]:
+def stored(table: Mapping[str, Found]) -> dict[str, Any]:
     """The table as JSON."""
-    return {"seed": seed, "sinks": {name: asdict(found) for name, found in table.items()}}
+    return {name: asdict(found) | {"refused": dict(found.refused)} for name, found in table.items()}
 
 
-def restored(text: Mapping[str, Any]) -> tuple[int, Table]:
-    """The seed and the table that were stored."""
-    sinks = {name: Found(**{**found, "refused": Counter(found["refused"])}) for name, found in text["sinks"].items()}
-    return text["seed"], sinks
+def restored(text: Mapping[str, Any]) -> Table:
+    """The table that was stored."""
+    return {name: Found(**{**found, "refused": Counter(found["refused"])}) for name, found in text.items()}
 
 
-def lines(seed: int, table: Mapping[str, Found]) -> Iterator[str]:
+def lines(table: Mapping[str, Found]) -> Iterator[str]:
     """The lines of the table, for people."""
     total = Found()
     for found in table.values():
         total += found
     yield (
-        f"`make host-kills ARGS='--seed {seed}'` killed {total.kills} of {total.runs} runs in {total.rounds} rounds, "
-        f"with {total.events:,} events: {total.lost} lost, {total.doubled + total.strange} doubled, "
-        f"{total.unexplained} waits without an explanation."
+        f"Of {total.runs} runs, {total.kills} were killed, in {total.rounds} rounds with {total.events:,} events: "
+        f"{total.lost} lost, {total.doubled + total.strange} doubled, {total.unexplained} waits without an explanation."
     )
     yield ""
-    yield f"| host, sink | {' | '.join(_NUMBERS)} | refused |"
-    yield "|---" * (len(_NUMBERS) + 2) + "|"
+    yield f"| host, sink | seed | {' | '.join(_NUMBERS)} | refused |"
+    yield "|---" * (len(_NUMBERS) + 3) + "|"
     for name, found in sorted(table.items()):
-        yield f"| {name} | {' | '.join(str(getattr(found, each)) for each in _NUMBERS)} | {_refused(found)} |"
+        numbers = " | ".join(str(getattr(found, each)) for each in _NUMBERS)
+        yield f"| {name} | {found.seed} | {numbers} | {_refused(found)} |"
 
 
 def _refused(found: Found) -> str:
-    return ", ".join(_words(found.refused.items()))
-
-
-def _words(refused: Iterable[tuple[str, int]]) -> Iterator[str]:
-    for name, times in sorted(refused):
-        yield f"{times} {name}"
+    return ", ".join(f"{times} {name}" for name, times in sorted(found.refused.items()))

@@ -29,7 +29,7 @@ _CHEAP: tuple[Way, ...] = (("dagster", "stream"), ("dagster", "two streams"))
 _WAYS: tuple[Way, ...] = tuple(
     (host, sink) for host in HOSTS for sink in SINKS if (host, sink) != ("airflow", "two streams")
 )
-_KILLS_OF_A_ROUND = (4, 8)
+_KILLS_OF_A_ROUND = (5, 10)
 # Rounds with Spark use one that outlives the runs; one round of so many has a JVM for each run, which dies with it.
 _OWN_JVM = 5
 # One round of so many has tasks that Airflow tries once more.
