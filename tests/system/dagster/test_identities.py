@@ -7,7 +7,7 @@ from tests.system.dagster.components import Components
 
 from aiopravega import ScalingPolicy, StreamName
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
 
 SCOPE = "dagster-identities"
 LOCATION = "identities"
