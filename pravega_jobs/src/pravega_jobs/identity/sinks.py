@@ -1,15 +1,22 @@
 """Sinks of claims, asked by a take-over: is the write, the landing or the merge of an ended claimant done?
 
-A sink that does not have the write is closed for it: a zombie of the old claimant must not commit afterwards. For a
-commit ledger the question itself begins a new attempt, so that an older one cannot be decided. A table refuses the rows
-of an interval whose range begins where another interval of the consumer begins.
+A sink that does not have the write is closed for it: a zombie of the old claimant must not commit afterwards. The
+commit ledger keeps a closed record, which refuses all attempts until a new claim opens the write. A table refuses rows
+of events that it has under another interval of the consumer.
 """
 
 import contextlib
 from collections.abc import Callable
 
 from aiopravega.client import PravegaClient
-from aiopravega.errors import HalfDoneError, TableNotFoundError
+from aiopravega.errors import (
+    GenerationError,
+    HalfDoneError,
+    PartialCommitError,
+    ScopeNotFoundError,
+    StreamNotFoundError,
+    TableNotFoundError,
+)
 from aiopravega.intervals.chain.take_over import AskSink, ways_out
 from aiopravega.ledger import CommitLedger, CommitState, CutLedger, CutRecord, Interval, Sink, ledger_name
 from aiopravega.ledger.commits.closing import close_write, reopen_write
@@ -30,11 +37,7 @@ def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> 
 
     async def ask(sink: Sink, record: CutRecord) -> bool:
         if sink.kind == "write":
-            stream = StreamName.parse(sink.target)
-            commits = _ledger_of(client, sink)
-            await commits.create()
-            protocol = commits.protocol()
-            return await close_write(protocol, commits, stream, sink.id, sink.generation) is not None
+            return await _is_written(client, sink, record)
         table = None if find_table is None else find_table(sink.target)
         if table is None:
             raise HalfDoneError(
@@ -65,6 +68,17 @@ async def declare_sink(
                 await ledger.declare(interval, part, sink)
                 await reopen_write(commits, stream, sink.id)
     return await ledger.declare(interval, part, sink)
+
+
+async def _is_written(client: PravegaClient, sink: Sink, record: CutRecord) -> bool:
+    commits, stream = _ledger_of(client, sink), StreamName.parse(sink.target)
+    try:
+        await commits.create()
+        return await close_write(commits.protocol(), commits, stream, sink.id, sink.generation) is not None
+    except (ScopeNotFoundError, StreamNotFoundError, GenerationError):
+        return False  # the stream is not made yet, or the generation before is not done: nothing can be written
+    except PartialCommitError as error:
+        raise HalfDoneError(f"{record.identity}: {error}. {ways_out(record)}") from error
 
 
 def _ledger_of(client: PravegaClient, sink: Sink) -> CommitLedger:

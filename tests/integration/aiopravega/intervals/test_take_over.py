@@ -13,6 +13,7 @@ from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, Interval, IntervalState, Sink
+from pravega_jobs.identity.sinks import asking_sinks, declare_sink
 
 ANA = Claimant(host="dagster", job="orders", run="ana", task="load")
 BOB = Claimant(host="dagster", job="orders", run="bob", task="load")
@@ -112,6 +113,18 @@ async def test_sinks_that_cannot_be_asked_are_not_guessed(take, ledger):
 
     with pytest.raises(HalfDoneError, match="cannot be asked from here"):
         await take("second", ChainRules(judge=says(ClaimantState.GONE).judge))
+
+
+async def test_a_sink_whose_stream_is_not_made_yet_has_nothing(client, stream, take, ledger):
+    first = await take("first", claimant=ANA)
+    await ledger.expect(first.identity, ["out"], claimant=ANA)
+    unmade = Sink(kind="write", target=f"{stream.scope}/unmade", id="write of ana")
+    await declare_sink(client, ledger, first.identity, "out", unmade)
+
+    rules = ChainRules(judge=says(ClaimantState.FAILED).judge, ask_sink=asking_sinks(client))
+    second = await take("second", rules, claimant=BOB)
+
+    assert second.start == first.start
 
 
 async def test_an_old_claimant_cannot_declare_a_sink_after_the_take_over(take, ledger):
