@@ -101,10 +101,10 @@ async def test_a_ledger_that_is_not_there_is_an_error(client, stream):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (b'{"version": 1}', "version 1 of a cut ledger.*reads version 4"),
+        (b'{"version": 1}', "version 1 of a cut ledger.*reads version 5"),
         (b'{"version": 3, "consumer": "consumer"}', "version 3 of a cut ledger.*another release has made"),
         (b'{"consumer": "consumer", "stream": "a/b"}', "version 2 of a cut ledger"),
-        (b'{"version": 4, "consumer": "consumer"}', "not a record of a cut ledger of version 4"),
+        (b'{"version": 4, "consumer": "consumer"}', "not a record of a cut ledger of version 5"),
         (b'["a table of somebody else"]', "used for something else"),
         (bytes(16), "used for something else"),
     ],
@@ -122,7 +122,7 @@ async def test_every_record_says_its_version(client, ledger, stream, taken):
     monday = Interval("consumer", stream, "monday")
     await ledger.record(monday, taken(0, 5), after=None)
     stored = [json.loads(entry.value) async for entry in client.table(stream.scope, CUT_TABLE).entries()]
-    assert [value["version"] for value in stored] == [4, 4]
+    assert [value["version"] for value in stored] == [5, 5]
 
 
 async def test_records_say_who_took_what_when_and_come_in_order(ledger, stream, taken):
