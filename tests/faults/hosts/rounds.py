@@ -1,7 +1,8 @@
 """Rounds of kills: runs that bring events into a sink are killed, and at the end each event has to be there once.
 
-After a kill comes an ordinary run, which knows nothing of the one before; now and then the killed run is repeated, as
-people do. The host learns of the death mostly at once, else after the next run.
+After a kill comes an ordinary run, which knows nothing of the one before; now and then a run that has failed is
+repeated, as people do: the run that the last error names, or the newest one. The host learns of the death mostly at
+once, else after the next run.
 """
 
 import random
@@ -23,6 +24,8 @@ _FIRST_RUNS = 2
 _TRIES_FOR_A_KILL = 3
 # Whole runs at the end, until one is right: the first may be the one that finds what a killed run has left.
 _LAST_RUNS = 6
+# The error whose way out is to repeat the run that it names.
+_HALF_DONE = "HalfDoneError"
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Round:
         self._host, self._flow, self._lengths, self._chance = host, flow, lengths, chance
         self.found = Found()
         self._failed: list[str] = []
+        self._named = ""  # the failed run that has to continue, as the last error says
 
     def play(self, kills: int) -> str:
         """Kill so many runs, let the last ones be whole, and judge; the words for it."""
@@ -75,7 +79,9 @@ class Round:
                 self._host.learn()
             if self._failed and not self._chance.randrange(_REPEATED):
                 self._host.learn()
-                yield from self._run(self._plan() if self._chance.randrange(2) else None, self._failed[-1])
+                yield from self._run(
+                    self._plan() if self._chance.randrange(2) else None, self._named or self._failed[-1]
+                )
         for _ in range(_LAST_RUNS):
             self._host.learn()
             *_, last = endings = list(self._run(None))
@@ -83,7 +89,7 @@ class Round:
             if last == "ok":
                 return
             if self._failed:
-                yield from self._run(None, self._failed[-1])
+                yield from self._run(None, self._named or self._failed[-1])
 
     def _plan(self) -> tuple[int, float]:
         """The step at which a run is killed, and how many seconds after it."""
@@ -100,6 +106,8 @@ class Round:
         if ended.ok and not (again or ended.killed):
             self._lengths.learn(self._flow, self._host.steps.number, time.monotonic() - begun)
         self.found.add(ended)
+        others = [run for run in self._failed if run != ended.run]
+        self._named = next((run for run in others if ended.error == _HALF_DONE and run in ended.said), "")
         if ended.ok and again in self._failed:
             self._failed.remove(again)
         elif not ended.ok and ended.run and ended.run not in self._failed:
