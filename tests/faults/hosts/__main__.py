@@ -1,7 +1,8 @@
 """Kills whole processes of Dagster and Airflow at random: `make host-kills ARGS='--kills 500'`.
 
 It prints its seed, a line for each round, and a table; its status is 1 if an event was lost or doubled, or a run waited
-without saying for whom. With `--store`, the rows go into the table of the documentation.
+without saying for whom. With `--store`, the rows go into the table of the documentation after each round, beside those
+of other seeds.
 """
 
 import argparse
@@ -40,14 +41,15 @@ def main() -> int:
         for number, (way, count) in enumerate(drawn(given.kills, ways_of(given.hosts, given.sinks), chance), 1):
             words, found = kills.round(way, count, random.Random(chance.random()))
             print(f"round {number}, {words}", flush=True)
-            table.setdefault(", ".join(way), Found(seed=given.seed))
-            table[", ".join(way)] += found
+            row = f"{', '.join(way)}, seed {given.seed}"
+            table.setdefault(row, Found())
+            table[row] += found
+            if given.store:
+                report.store_kills(table)
     print("\n".join(lines(table)))
     if not all(found.is_right for found in table.values()):
         return 1
     shutil.rmtree(folder)
-    if given.store:
-        report.store_kills(table)
     return 0
 
 

@@ -33,13 +33,12 @@ class Ended:
 
 @dataclass
 class Found:
-    """The findings of rounds with one sink of one host, in numbers, and the seed of them all.
+    """The findings of rounds with one sink of one host, in numbers.
 
     `refused` counts, by the names of errors, runs that failed without being killed. `waits` counts runs that did not
     end by themselves, `unexplained` those of them that did not warn for whom they wait.
     """
 
-    seed: int = 0
     rounds: int = 0
     runs: int = 0
     kills: int = 0
@@ -103,11 +102,11 @@ def lines(table: Mapping[str, Found]) -> Iterator[str]:
         f"{total.lost} lost, {total.doubled + total.strange} doubled, {total.unexplained} waits without an explanation."
     )
     yield ""
-    yield f"| host, sink | seed | {' | '.join(_NUMBERS)} | refused |"
-    yield "|---" * (len(_NUMBERS) + 3) + "|"
+    yield f"| host, sink, seed | {' | '.join(_NUMBERS)} | refused |"
+    yield "|---" * (len(_NUMBERS) + 2) + "|"
     for name, found in sorted(table.items()):
         numbers = " | ".join(str(getattr(found, each)) for each in _NUMBERS)
-        yield f"| {name} | {found.seed} | {numbers} | {_refused(found)} |"
+        yield f"| {name} | {numbers} | {_refused(found)} |"
 
 
 def _refused(found: Found) -> str:
