@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.debezium.server.making import make_streams
 from pravega_jobs.debezium.server.settings import settings_of_file
 
 
-class PravegaDebeziumStreamsOperator(BaseOperator):
+class PravegaDebeziumStreamsOperator(TemplatedTexts):
     """Makes the streams that Debezium Server will write to, and their scope, if they are missing.
 
     By the settings in `application.properties`, there is a stream for each table, and streams of transactions, DDL and

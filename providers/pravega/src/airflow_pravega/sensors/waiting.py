@@ -19,6 +19,7 @@ from airflow_pravega.tasks.claimants import Judge, WaitLog
 from airflow_pravega.tasks.failures import failing_for_good, from_event
 from airflow_pravega.tasks.identity import records_nothing
 from airflow_pravega.tasks.intervals import TO_RECORD, shown
+from airflow_pravega.tasks.templates import TemplatedTexts
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
@@ -26,7 +27,7 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 WAITS_FOR: Final = "waits_for"
 
 
-class PravegaWaitingSensor(BaseSensorOperator):
+class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
     """Checks a stream, and waits on the triggerer if it is deferrable.
 
     It also waits while the cluster is away: for its `timeout`, from the first start of this try on, however often it

@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import (
     AirflowSkipException,
     DownstreamTasksSkipped,
 )
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -19,6 +19,7 @@ from aiopravega.errors import PravegaError
 from aiopravega.ledger import Interval
 from airflow_pravega.tasks.identity import records_nothing, write_name
 from airflow_pravega.tasks.intervals import finish
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.retries import error_named, permanent_errors_as
 
 # Airflow does not try the task again.
@@ -57,7 +58,7 @@ class Cluster(Protocol):
         """A blocking client that gives up soon."""
 
 
-class ProcessesInterval(BaseOperator):
+class ProcessesInterval(TemplatedTexts):
     """An operator that processes and finishes the interval of a range, or records that its last try has failed."""
 
     stream: Any = None  # its name; None: the stream of the range
