@@ -18,7 +18,7 @@ from aiopravega.intervals.chain.next_range import ChainRules, NotNow, take_next,
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
-from aiopravega.ledger import CUT_TABLE, Interval
+from aiopravega.ledger import BEGINNING, CUT_TABLE, Interval
 from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
 from aiopravega.read import Event
@@ -168,9 +168,11 @@ async def take(
         StreamNotFoundError: there is no such stream.
         StreamTruncatedError: events after the last range, or of the recorded one, are gone.
         StreamMadeAgainError: the stream was deleted and made again.
-        ConfigurationError: a name is empty, or `part` is not one of `parts`.
+        ConfigurationError: a name is empty, or that of the beginning of a chain; or `part` is not one of `parts`.
         PravegaError: the cluster cannot be asked.
     """
+    if interval == BEGINNING:
+        raise ConfigurationError(f"interval {interval!r} is the name of the beginning of a chain: give another one")
     own, author = Interval(consumer, StreamName.of(stream), interval), by or myself()
     await client.head(own.stream)  # no ledger is made for a missing stream
     ledger = client.cut_ledger(own.stream.scope, table)

@@ -27,6 +27,8 @@ from aiopravega.names import StreamName
 VERSION: Final = 5
 _READ: Final = (4, VERSION)
 _UNSAID: Final = 2  # the version that left its own number out
+# The name of the empty interval that begins a chain at the tail instead of the head.
+BEGINNING: Final = "beginning"
 _HALF_KEY: Final = 16  # bytes of a key for the consumer; as many for the interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
 # Neighbours share a cut, so that nearly every second text has just been read.
@@ -89,6 +91,8 @@ class Interval:
         return first_key(self.consumer, self.stream)
 
     def __str__(self) -> str:
+        if self.name == BEGINNING:
+            return f"the beginning of {self.consumer!r} on {self.stream}"
         return f"interval {self.name!r} of {self.consumer!r} on {self.stream}"
 
 

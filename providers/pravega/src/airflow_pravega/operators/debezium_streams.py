@@ -7,6 +7,7 @@ from airflow.sdk import Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.tasks.arguments import in_order
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.debezium.server.making import make_streams
@@ -52,7 +53,7 @@ class PravegaDebeziumStreamsOperator(TemplatedTexts):
         self.tables = tables
         self.scaling = scaling
         self.retention = retention
-        self.tags = list(tags)
+        self.tags = in_order(tags)
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:

@@ -5,7 +5,8 @@ task is known when the task runs: operators check it then, before they connect.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeGuard, TypeVar
@@ -86,6 +87,11 @@ def time_of(name: str, value: object) -> datetime:
     if time.utcoffset() is None:
         raise ConfigurationError(f"{name} is {time.isoformat()}, which has no zone: add it, such as Z for UTC")
     return time
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """Values as a list; a set is sorted, since its order differs between processes, each of which would make a DAG."""
+    return sorted(values) if isinstance(values, AbstractSet) else list(values)
 
 
 def range_parameter(function: Callable[..., object]) -> str:

@@ -63,8 +63,11 @@ def range_with_names(given: object) -> Mapping[str, str]:
 
 
 def shown(cuts: StreamCutRange | None) -> str:
-    """A range as text for a line of a log."""
-    return "between cuts that are not known" if cuts is None else f"from {cuts.start} to {cuts.end}"
+    """A range as text for a line of a log, which is short for many segments; its whole texts are in a debug line."""
+    if cuts is None:
+        return "between cuts that are not known"
+    logger.debug("The cuts are %s", cuts.to_json())
+    return str(cuts)
 
 
 def finish(
