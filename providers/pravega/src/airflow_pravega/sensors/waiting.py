@@ -72,7 +72,7 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
             return False
         return asked
 
-    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState) -> None:
+    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState = ClaimantState.UNKNOWN) -> None:
         """Explain a wait for another claimant in the log, and for a glance at the task in its XCom `waits_for`."""
         if record is None:
             if self._wait_log.said:
@@ -80,6 +80,11 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
                 context["ti"].xcom_push(key=WAITS_FOR, value="")
         elif self._wait_log.explain(record, state):
             context["ti"].xcom_push(key=WAITS_FOR, value=explain_wait(record, state))
+
+    def explain_text(self, context: Context, about: str, text: str) -> None:
+        """Explain another wait in the same way; `about` is the same as long as the wait is the same."""
+        if self._wait_log.explain_text(about, text):
+            context["ti"].xcom_push(key=WAITS_FOR, value=text)
 
     def _judge_of(self, context: Context) -> Judge:
         if self._judge is None:

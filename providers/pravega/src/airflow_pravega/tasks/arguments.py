@@ -90,7 +90,7 @@ def time_of(name: str, value: object) -> datetime:
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """Values as a list; a set is sorted, since its order differs between processes, each of which would make a DAG."""
+    """Values as a list; a set is sorted, since its order differs between processes, and so would the DAG."""
     return sorted(values) if isinstance(values, AbstractSet) else list(values)
 
 

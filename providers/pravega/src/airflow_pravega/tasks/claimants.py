@@ -190,7 +190,7 @@ def _states_after(claimant: Claimant, after: Collection[str]) -> list[str]:
 
 
 class WaitLog:
-    """Explains a wait for another claimant at WARNING: once at its beginning, and each hour.
+    """Explains a wait at WARNING: once at its beginning, and each hour.
 
     Args:
         log: the log of the task or of the trigger.
@@ -202,10 +202,14 @@ class WaitLog:
         self.said = said or {}
 
     def explain(self, record: CutRecord, state: ClaimantState) -> bool:
-        """Explain the wait if it is time; returns True if it was."""
-        name, now = f"{record.identity}, {state.value}", time.time()
-        if self.said.get("about") == name and now < self.said["at"] + _EXPLAIN_SECONDS:
+        """Explain the wait for a claimant if it is time; returns True if it was."""
+        return self.explain_text(f"{record.identity}, {state.value}", explain_wait(record, state))
+
+    def explain_text(self, about: str, text: str) -> bool:
+        """Explain a wait if it is time; returns True if it was. `about` is the same as long as the wait is the same."""
+        now = time.time()
+        if self.said.get("about") == about and now < self.said["at"] + _EXPLAIN_SECONDS:
             return False
-        self._log.warning("%s", explain_wait(record, state))
-        self.said = {"about": name, "at": now}
+        self._log.warning("%s", text)
+        self.said = {"about": about, "at": now}
         return True
