@@ -10,6 +10,7 @@ import binascii
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 from typing import Self
 
@@ -28,6 +29,7 @@ _RAW_DEFLATE_WINDOW = -15
 _LONGEST_TEXT = 16 * 1024 * 1024
 # Error messages quote this many characters of a text that is not a cut.
 _LONGEST_SHOWN = 40
+_MOST_SHOWN = 8  # segments
 
 
 def _gzip(data: bytes) -> bytes:
@@ -129,8 +131,10 @@ class StreamCut:
     def __str__(self) -> str:
         if self.stream is None:
             return UNBOUNDED_TEXT
-        positions = ", ".join(f"{s.number}.#epoch.{s.epoch}: {offset}" for s, offset in self.positions.items())
-        return f"{self.stream}{{{positions}}}"
+        # For people: of a stream with 1,000 segments, lines of logs and errors would have 28 kB.
+        shown = [f"{s.number}.#epoch.{s.epoch}: {offset}" for s, offset in islice(self.positions.items(), _MOST_SHOWN)]
+        more = len(self.positions) - len(shown)
+        return f"{self.stream}{{{', '.join(shown)}{f' and {more:,} segments more' if more else ''}}}"
 
 
 UNBOUNDED = StreamCut.unbounded()
@@ -156,6 +160,9 @@ class StreamCutRange:
                 raise InvalidRangeError(
                     f"the range ends before it starts: {segment} from {start} to {end}; swap start and end"
                 )
+
+    def __str__(self) -> str:
+        return f"from {self.start} to {self.end}"
 
     @property
     def stream(self) -> StreamName | None:

@@ -1,6 +1,7 @@
 """Event time in real DAG runs: the sensor waits for watermarks, reads keep the events of an interval and finish it."""
 
 import json
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, CronDataIntervalTimetable
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.intervals import interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
@@ -112,6 +113,27 @@ def test_the_data_interval_is_waited_for_read_and_done(
     assert again.result("read")["digest"] == first.result("read")["digest"]
 
 
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_stream_without_a_watermark_is_waited_for(client, scope, run_task, meanwhile, capsys, deferrable):
+    silent = StreamName(scope, "silent")
+    client.create_stream(silent)
+
+    def note() -> None:
+        if deferrable:
+            until_a_trigger_waits()
+        with client.writer(silent) as writer:
+            writer.write(b"event")
+        client.note_time(silent, "writer", day(2))
+
+    sensor = partial(PravegaEventTimeSensor, stream=str(silent), since=day(1), until=day(2), deferrable=deferrable)
+    with meanwhile(note):
+        done = run_task(partial(sensor, poll_interval=SOON, poke_interval=SOON))
+    assert done.tries() == 1
+    assert [event.data for event in client.read(StreamCutRange.from_json(done.result()))] == [b"event"]
+    said = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
+    assert said.count(f"waiting: {silent} is not complete up to {day(2).isoformat()} yet: stream {silent} has no") == 1
+
+
 def test_a_backfill_of_event_times_is_read_by_mapped_tasks(client, timed, write, run, spark, tmp_path):
     write(1, 2, 3)
     client.seal_stream(timed)
@@ -142,14 +164,12 @@ def test_a_sensor_without_records_needs_no_ledger(timed, client, run_task):
     assert client.list_streams(timed.scope) == [timed]
 
 
-def test_what_cannot_work_fails_without_retries(timed, client, run_task, capsys):
-    client.create_stream(f"{timed.scope}/silent", ScalingPolicy.fixed(1))
+def test_what_cannot_work_fails_without_retries(timed, run_task, capsys):
     for wrong, error in (
         ({"since": "2013-01-01T00:00:00"}, "ConfigurationError: since is 2013-01-01T00:00:00, which has no zone"),
         ({"since": "{{ logical_date }}", "until": ""}, "ConfigurationError: until is '', but must be a time"),
         ({"until": day(1)}, "is empty: it must start before it ends"),
         ({"since": day(1) - timedelta(days=9), "until": day(1) - timedelta(days=1)}, "BeforeHistoryError"),
-        ({"stream": f"{timed.scope}/silent"}, "NoWatermarksError"),
         ({"stream": f"{timed.scope}/missing"}, "StreamNotFoundError"),
         ({"unit": "h"}, "'h' is not a unit of event times"),
     ):

@@ -102,3 +102,11 @@ def test_a_range_survives_json():
 def test_json_that_is_no_range_is_refused(value):
     with pytest.raises(InvalidStreamCutError):
         StreamCutRange.from_json(value)
+
+
+def test_a_cut_of_many_segments_is_short_in_logs_and_errors():
+    stream = StreamName("examples", "flights")
+    cut = StreamCut(stream, {SegmentId(stream, number, 0): number for number in range(1000)})
+    assert str(cut).startswith("examples/flights{0.#epoch.0: 0, 1.#epoch.0: 1, ")
+    assert str(cut).endswith("7.#epoch.0: 7 and 992 segments more}")
+    assert len(f"{StreamCutRange(cut, cut)}") < 500

@@ -112,3 +112,15 @@ def test_what_does_not_go_with_a_history_is_refused(more):
 def test_an_update_of_nothing_is_refused():
     with pytest.raises(AirflowFailException, match="nothing to update: give scaling, retention, tags or"):
         PravegaUpdateStreamOperator(task_id="task", stream="scope/orders")
+
+
+def test_a_set_of_tags_makes_the_same_dag_in_every_process():
+    tags = {"sales", "europe", "daily", "orders", "raw"}
+    made = PravegaCreateStreamOperator(task_id="task", stream="scope/orders", tags=tags)
+    assert made.tags == ["daily", "europe", "orders", "raw", "sales"]
+    tagged = PravegaTagStreamOperator(task_id="task", stream="scope/orders", add=tags, remove=["b", "a"])
+    assert (tagged.add, tagged.remove) == (sorted(tags), ["b", "a"])
+
+
+def test_the_events_of_a_range_are_one_xcom():
+    assert not PravegaReadEventsOperator(task_id="task", stream="scope/orders", stream_cuts={}).multiple_outputs

@@ -10,6 +10,8 @@ from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 SAYS = """
 echo "Picked up options" >&2
 echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
+echo "Setting default log level to \\"WARN\\"." >&2
+echo "26/11/23 02:56:08 WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address" >&2
 echo "26/11/23 02:56:09 INFO SparkContext: Running" >&2
 read go
 echo "26/11/23 02:56:10 ERROR Executor: lost" >&2
@@ -21,15 +23,17 @@ echo "26/11/23 02:56:11 WARN Utils: 100% slow" >&2
 def test_each_line_has_its_own_level(capfd):
     lines: queue.Queue[logging.LogRecord] = queue.Queue()
     log = logging.getLogger("task of Spark")
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.DEBUG)
     log.addHandler(QueueHandler(lines))
     with jvm_lines_logged(log):
         program = subprocess.Popen(["sh", "-c", SAYS], stdin=subprocess.PIPE)
     program.communicate(b"go\n")
-    records = [lines.get(timeout=60) for _ in range(6)]
+    records = [lines.get(timeout=60) for _ in range(8)]
     assert [(record.levelname, record.getMessage().split()[0]) for record in records] == [
         ("INFO", "Picked"),
-        ("WARNING", "WARNING:"),
+        ("DEBUG", "WARNING:"),
+        ("DEBUG", "Setting"),
+        ("DEBUG", "26/11/23"),
         ("INFO", "26/11/23"),
         ("ERROR", "26/11/23"),
         ("ERROR", "at"),

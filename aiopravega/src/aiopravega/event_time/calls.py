@@ -97,7 +97,7 @@ class TimeCalls:
         """The first cut that is known to be complete up to an event time, or the reason why it is not known.
 
         Raises:
-            NoWatermarksError: no writer has noted a time.
+            NoWatermarksError: no writer has noted a time, and the stream is not sealed.
             StreamNotFoundError: the stream does not exist.
             ConfigurationError: the time has no zone.
         """
@@ -170,12 +170,12 @@ class TimeCalls:
 
     async def _answer(self, stream: StreamName, marks: MarkLog, time: int) -> CutAt:
         before, at = await marks.search(lambda mark: mark.lower < time)
-        if before is None and at is None:
+        sealed = at is None and not await self.controller.current_segments(stream)
+        if before is None and at is None and not sealed:
             raise NoWatermarksError(
                 f"stream {stream} has no watermarks, so its cuts at event times are not known: have its writers "
                 "note times (note_time); Pravega makes marks of them every 10 s by default"
             )
-        sealed = at is None and not await self.controller.current_segments(stream)
         return answer(time, before, at, await self._planner.tail(stream) if sealed else None)
 
     async def _marks(self, stream: StreamName) -> MarkLog:

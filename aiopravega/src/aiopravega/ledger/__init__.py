@@ -10,9 +10,10 @@ from aiopravega.ledger.commits.write_job import WriteJob
 from aiopravega.ledger.intervals.claimant import Claimant, ClaimantState, Part, Sink
 from aiopravega.ledger.intervals.cut_entries import StoredRange
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
-from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, SkippedPart
+from aiopravega.ledger.intervals.cut_record import BEGINNING, CutRecord, Interval, IntervalState, SkippedPart
 
 __all__ = [
+    "BEGINNING",
     "CUT_TABLE",
     "DEFAULT_TABLE",
     "Claimant",

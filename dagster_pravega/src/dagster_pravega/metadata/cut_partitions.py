@@ -10,8 +10,7 @@ from dagster import DynamicPartitionsDefinition, InputContext
 
 from aiopravega import StreamName
 from aiopravega.intervals.chain.losses import is_passage
-from aiopravega.intervals.chain.next_start import BEGINNING
-from aiopravega.ledger import CutRecord, Interval, IntervalState
+from aiopravega.ledger import BEGINNING, CutRecord, Interval, IntervalState
 from dagster_pravega.metadata.steps import step_of
 
 

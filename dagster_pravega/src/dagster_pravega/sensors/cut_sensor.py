@@ -19,11 +19,11 @@ from aiopravega import PravegaClient
 from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFoundError
 from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
-from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
+from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.chain.take_over import AskSink, Judge, explain_wait
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
-from aiopravega.ledger import CutLedger, CutRecord, IntervalState
+from aiopravega.ledger import BEGINNING, CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY, plain

@@ -7,16 +7,12 @@ failed, was killed, or is still at work.
 import contextlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableConflictError
 from aiopravega.intervals.chain.losses import OnTruncated, what_is_left
-from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
-
-# The name of the empty interval that begins a chain at the tail instead of the head.
-BEGINNING: Final = "beginning"
+from aiopravega.ledger import BEGINNING, CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
 
 class OnOpen(StrEnum):

@@ -41,7 +41,7 @@ class Skips:
         if self.following is not None and self.last is not None:
             gone = self.following.made_again or f"{self.following.text} after it are gone"
             texts.append(
-                f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.following.range.start}"
+                f"{self.last.record.identity} is the last: {gone}; the next starts at {self.following.range.start}"
             )
         return texts
 

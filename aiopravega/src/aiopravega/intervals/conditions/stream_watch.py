@@ -10,7 +10,7 @@ from contextlib import aclosing
 from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.errors import ConfigurationError, StreamSealedError
+from aiopravega.errors import ConfigurationError, NoWatermarksError, StreamSealedError
 from aiopravega.event_time import Reach
 from aiopravega.intervals.conditions.bounded_ends import bounded_end, count_events
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
@@ -168,7 +168,10 @@ async def _is_complete(client: PravegaClient, tail: StreamCut, time: int) -> boo
     """Return True if no event older than a time comes after the tail; a mark may be younger than that tail."""
     stream = tail.stream
     assert stream is not None, "a tail has a stream"
-    known = await client.cut_at(stream, time)
+    try:
+        known = await client.cut_at(stream, time)
+    except NoWatermarksError:  # no writer has noted a time yet
+        return False
     if known.reach is Reach.BEFORE_HISTORY and known.lower is not None:
         known = await client.cut_at(stream, known.lower)
     return known.cut is not None and await _has_reached(client, tail, known.cut)

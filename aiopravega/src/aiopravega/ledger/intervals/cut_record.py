@@ -27,6 +27,8 @@ from aiopravega.names import StreamName
 VERSION: Final = 5
 _READ: Final = (4, VERSION)
 _UNSAID: Final = 2  # the version that left its own number out
+# The name of the empty interval that begins a chain at the tail instead of the head.
+BEGINNING: Final = "beginning"
 _HALF_KEY: Final = 16  # bytes of a key for the consumer; as many for the interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
 # Neighbours share a cut, so that nearly every second text has just been read.
@@ -89,6 +91,8 @@ class Interval:
         return first_key(self.consumer, self.stream)
 
     def __str__(self) -> str:
+        if self.name == BEGINNING:
+            return f"the beginning of {self.consumer!r} on {self.stream}"
         return f"interval {self.name!r} of {self.consumer!r} on {self.stream}"
 
 
@@ -228,6 +232,11 @@ class CutRecord(BaseModel):
     def range(self) -> StreamCutRange:
         """The range of the interval."""
         return StreamCutRange(_cut_of(self.start), _cut_of(self.end))
+
+    @property
+    def times(self) -> tuple[datetime, datetime] | None:
+        """The event times that the interval stands for, if it is one of time."""
+        return None if self.since is None or self.until is None else (self.since, self.until)
 
     @property
     def is_done(self) -> bool:

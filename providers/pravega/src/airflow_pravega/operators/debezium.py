@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.debezium.server.connected import check_database
 from pravega_jobs.debezium.server.report import check_debezium
 from pravega_jobs.debezium.server.settings import harms_named, settings_of_file
 
 
-class PravegaDebeziumCheckOperator(BaseOperator):
+class PravegaDebeziumCheckOperator(TemplatedTexts):
     """Fails if settings of Debezium Server lose or spoil data in front of Pravega, or stop it; warns of the rest.
 
     It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes no

@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.tasks.arguments import in_order
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.debezium.server.making import make_streams
 from pravega_jobs.debezium.server.settings import settings_of_file
 
 
-class PravegaDebeziumStreamsOperator(BaseOperator):
+class PravegaDebeziumStreamsOperator(TemplatedTexts):
     """Makes the streams that Debezium Server will write to, and their scope, if they are missing.
 
     By the settings in `application.properties`, there is a stream for each table, and streams of transactions, DDL and
@@ -51,7 +53,7 @@ class PravegaDebeziumStreamsOperator(BaseOperator):
         self.tables = tables
         self.scaling = scaling
         self.retention = retention
-        self.tags = list(tags)
+        self.tags = in_order(tags)
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:

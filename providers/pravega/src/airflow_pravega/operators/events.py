@@ -117,7 +117,8 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
     """Returns all events of a small range: `{"events": list, "bytes": number, "start": text, "end": text}`.
 
     Events of one routing key come in the order of their writing. A range with more than `max_events` or `max_bytes`
-    fails the task: `PravegaSparkReadOperator` is for large ranges.
+    fails the task: `PravegaSparkReadOperator` is for large ranges. The result is one XCom, so that the events are in
+    Airflow's database once; with `multiple_outputs=True`, each of its keys is also one.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -140,7 +141,6 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         max_bytes: int | str = _MOST_BYTES,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
         check_choice(EventForm, "form", form)
         self.stream_cuts = stream_cuts

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BranchMixIn
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 from airflow.sdk.bases.xcom import BaseXCom
 
 from aiopravega import PravegaConfig, StreamName
@@ -19,6 +19,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 
 FAIL: Final = "fail"
 SKIP: Final = "skip"
@@ -41,7 +42,7 @@ class Report(Protocol):
         """All findings, as plain JSON."""
 
 
-class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
+class GateOperator(LinkedToStream, TemplatedTexts, BranchMixIn):
     """An operator that opens or closes the way for a DAG; in both cases its XCom is the report.
 
     If the gate is closed: with `on_violation="fail"` the task fails, without retries, since they would find the same;

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import PravegaClient, PravegaConfig
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 
 
-class PravegaLedgerMaintenanceOperator(BaseOperator):
+class PravegaLedgerMaintenanceOperator(TemplatedTexts):
     """Finishes the exactly-once writes that a commit ledger has as decided and not done; it may run at any time.
 
     Returns `{"ledger", "finished", "lost", "half_visible", "failed", "expired"}`: the names of writes that were

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
@@ -17,9 +17,10 @@ from airflow_pravega.links import LinkedToStream
 from airflow_pravega.operators.gating import GateOperator
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 
 
-class CandidateOperator(BaseOperator):
+class CandidateOperator(TemplatedTexts):
     """The base of the operators of schemas: a candidate, and the group that it is compared with or added to.
 
     Args:

@@ -4,16 +4,17 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.names import check_name
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.arguments import check_word
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 
 
-class _PravegaScopeOperator(BaseOperator):
+class _PravegaScopeOperator(TemplatedTexts):
     """An operator that works on one scope."""
 
     template_fields: Sequence[str] = ("scope", "pravega_conn_id")

@@ -36,7 +36,7 @@ from airflow_pravega.operators.stream_operator import (
     PravegaStreamOperator,
     reconfigure,
 )
-from airflow_pravega.tasks.arguments import LATEST, check_choice, choice_of, position_of, whole_number
+from airflow_pravega.tasks.arguments import LATEST, check_choice, choice_of, in_order, position_of, whole_number
 from airflow_pravega.tasks.failures import failing_for_good
 
 __all__ = [
@@ -112,7 +112,7 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
         check_choice(IfExists, "if_exists", if_exists)
         self.scaling = scaling
         self.retention = retention
-        self.tags = None if tags is None else list(tags)
+        self.tags = None if tags is None else in_order(tags)
         self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
         self.create_scope = create_scope
         self.if_exists = if_exists
@@ -181,7 +181,7 @@ class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
         super().__init__(**kwargs)
         self.scaling = scaling
         self.retention = retention
-        self.tags = None if tags is None else list(tags)
+        self.tags = None if tags is None else in_order(tags)
         self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
         with failing_for_good():
             if self._given == StreamSettings():

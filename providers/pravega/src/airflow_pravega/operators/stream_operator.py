@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
@@ -17,6 +17,7 @@ from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToStream
 from airflow_pravega.tasks.arguments import check_choice, check_stream, choice_of
 from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
 
 
 class IfNotExists(StrEnum):
@@ -26,7 +27,7 @@ class IfNotExists(StrEnum):
     IGNORE = "ignore"
 
 
-class PravegaStreamOperator(LinkedToStream, BaseOperator):
+class PravegaStreamOperator(LinkedToStream, TemplatedTexts):
     """An operator that works on one stream, in one block with a client.
 
     Args:

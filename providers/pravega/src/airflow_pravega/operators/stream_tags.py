@@ -11,6 +11,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.control import reserved
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator, reconfigure
+from airflow_pravega.tasks.arguments import in_order
 
 
 class PravegaTagStreamOperator(PravegaStreamChangeOperator):
@@ -28,8 +29,8 @@ class PravegaTagStreamOperator(PravegaStreamChangeOperator):
 
     def __init__(self, *, add: Iterable[str] = (), remove: Iterable[str] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.add = list(add)
-        self.remove = list(remove)
+        self.add = in_order(add)
+        self.remove = in_order(remove)
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
         super().check_arguments(stream, context)

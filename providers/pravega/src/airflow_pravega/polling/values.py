@@ -7,6 +7,7 @@ from uuid import UUID
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
+from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.conditions.tails import Tail, TailWatch
@@ -51,7 +52,10 @@ class TailOf:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkOf:
-    """The event time up to which a stream is complete, as a number of its writers' unit; None for a sealed stream."""
+    """The event time up to which a stream is complete, as a number of its writers' unit; None for a sealed stream.
+
+    A stream without a watermark is complete up to a time before all others.
+    """
 
     stream: StreamName
 
@@ -59,7 +63,10 @@ class WatermarkOf:
         return self
 
     async def check(self, client: PravegaClient) -> int | None:
-        last = await client.cut_at(self.stream, _LAST_TIME)
+        try:
+            last = await client.cut_at(self.stream, _LAST_TIME)
+        except NoWatermarksError:
+            return -_LAST_TIME
         return None if last.reach is Reach.COMPLETE else last.lower
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.sdk import Context, PokeReturnValue
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
-from aiopravega.errors import NotYetError
+from aiopravega.errors import NotYetError, NoWatermarksError
 from aiopravega.intervals import OnTruncated, claim_times, interval_name
 from aiopravega.intervals.chain.claims import former_name
 from aiopravega.ledger import Interval
@@ -30,7 +30,8 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     """Waits until all events of an interval of event times are in a stream; returns the range that has them.
 
     By the stream's watermarks, all events of the times `[since, until)` are in the range, and maybe others: a task that
-    reads it keeps the events with `since <= time < until`, as `PravegaSparkReadOperator` does. The range is `{"start":
+    reads it keeps the events with `since <= time < until`, as `PravegaSparkReadOperator` does. A stream without a
+    watermark is waited for, as the log explains. The range is `{"start":
     text, "end": text, "since": time, "until": time, "consumer": name, "interval": name}`, and is recorded in the cut
     ledger under these names: a read that gets it as `stream_cuts` records that the interval is done.
 
@@ -89,9 +90,14 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.link_to_consumer(context, stream, {"consumer": consumer} if recorded else {})
         found = self._claim(config, stream, times, unit, consumer, on_truncated, context if recorded else None)
         try:
-            return PokeReturnValue(True, LoopThread.shared().run(found))
-        except NotYetError as error:
-            self.log.info("%s is not complete up to %s yet: %s", stream, times[1].isoformat(), error)
+            result = LoopThread.shared().run(found)
+        except (NotYetError, NoWatermarksError) as error:
+            end = times[1].isoformat()
+            about = f"{stream}, {end}, {type(error).__name__}"
+            self.explain_text(context, about, f"waiting: {stream} is not complete up to {end} yet: {error}")
+        else:
+            self.explain(context, None)
+            return PokeReturnValue(True, result)
         if self.deferrable:
             self.wait_with(PravegaEventTimeTrigger, stream, until=unit.first_number(times[1]))
         return PokeReturnValue(False)

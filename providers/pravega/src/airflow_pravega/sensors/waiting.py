@@ -19,6 +19,7 @@ from airflow_pravega.tasks.claimants import Judge, WaitLog
 from airflow_pravega.tasks.failures import failing_for_good, from_event
 from airflow_pravega.tasks.identity import records_nothing
 from airflow_pravega.tasks.intervals import TO_RECORD, shown
+from airflow_pravega.tasks.templates import TemplatedTexts
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
@@ -26,7 +27,7 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 WAITS_FOR: Final = "waits_for"
 
 
-class PravegaWaitingSensor(BaseSensorOperator):
+class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
     """Checks a stream, and waits on the triggerer if it is deferrable.
 
     It also waits while the cluster is away: for its `timeout`, from the first start of this try on, however often it
@@ -71,7 +72,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
             return False
         return asked
 
-    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState) -> None:
+    def explain(self, context: Context, record: CutRecord | None, state: ClaimantState = ClaimantState.UNKNOWN) -> None:
         """Explain a wait for another claimant in the log, and for a glance at the task in its XCom `waits_for`."""
         if record is None:
             if self._wait_log.said:
@@ -79,6 +80,11 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 context["ti"].xcom_push(key=WAITS_FOR, value="")
         elif self._wait_log.explain(record, state):
             context["ti"].xcom_push(key=WAITS_FOR, value=explain_wait(record, state))
+
+    def explain_text(self, context: Context, about: str, text: str) -> None:
+        """Explain another wait in the same way; `about` is the same as long as the wait is the same."""
+        if self._wait_log.explain_text(about, text):
+            context["ti"].xcom_push(key=WAITS_FOR, value=text)
 
     def _judge_of(self, context: Context) -> Judge:
         if self._judge is None:

@@ -14,16 +14,20 @@ from typing import Final, Protocol
 
 _STDERR: Final = 2
 # Spark's own pattern begins with date and time.
-_LINE: Final = re.compile(r"(?:\S+ ){0,3}(TRACE|DEBUG|INFO|WARN|WARNING:|ERROR|FATAL) ")
+_LINE: Final = re.compile(r"(?:\S+ ){0,3}(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 _LEVELS: Final = {
     "TRACE": logging.DEBUG,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,
-    "WARNING:": logging.WARNING,
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
+# Each JVM and each Spark says this when it starts, and no job can change it.
+_USUAL: Final = re.compile(
+    r"WARNING: |.*(?:resolves to a loopback address|Set SPARK_LOCAL_IP|Unable to load native-hadoop library"
+    r"|Using Spark's default log4j profile|Setting default log level to|To adjust logging level use)"
+)
 
 
 class LevelLog(Protocol):
@@ -37,7 +41,8 @@ class LevelLog(Protocol):
 def jvm_lines_logged(log: LevelLog) -> Iterator[None]:
     """Log the error output of programs that the block starts; they may live longer than the block.
 
-    A line without a level, such as a line of a traceback, has the level of the line before.
+    A line without a level, such as a line of a traceback, has the level of the line before. What each start says is
+    logged at DEBUG.
     """
     reader, writer = os.pipe()
     kept = os.dup(_STDERR)
@@ -56,6 +61,7 @@ def _log_lines(reader: int, log: LevelLog) -> None:
     with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             match = _LINE.match(line)
-            if match:
+            is_usual = _USUAL.match(line) is not None
+            if match and not is_usual:
                 level = _LEVELS[match[1]]
-            log.log(level, "%s", line.rstrip())
+            log.log(logging.DEBUG if is_usual else level, "%s", line.rstrip())

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.connections.spark import session_settings
@@ -15,6 +15,7 @@ from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import task_name
+from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.spark.progress import SparkProgress
 from pravega_jobs.spark.session import LOCAL, interruptible, pages_of, session_for_block
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _PACKAGE: Final = "airflow-provider-pravega"
 
 
-class PravegaSparkOperator(BaseOperator):
+class PravegaSparkOperator(TemplatedTexts):
     """The arguments of all Spark operators, and their session.
 
     Args:

@@ -19,6 +19,7 @@ from asgiref.sync import sync_to_async
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.take_over import explain_wait
 from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, IntervalState
+from airflow_pravega.tasks.arguments import range_parameter
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
 from pravega_jobs.identity.names import AIRFLOW
@@ -115,10 +116,12 @@ def _given_ranges(task: Any) -> Iterator[Any]:
     if not hasattr(task, "expand_input"):
         yield from task.given_ranges
         return
-    values = task.expand_input.value
+    function = getattr(task, "python_callable", None)
+    name = "stream_cuts" if function is None else range_parameter(function)
+    values = (task.expand_input if function is None else task.op_kwargs_expand_input).value
     for each in values if isinstance(values, Sequence) else [values]:
         if isinstance(each, Mapping):
-            yield each.get("stream_cuts")
+            yield each.get(name)
 
 
 class Judge:
@@ -187,7 +190,7 @@ def _states_after(claimant: Claimant, after: Collection[str]) -> list[str]:
 
 
 class WaitLog:
-    """Explains a wait for another claimant at WARNING: once at its beginning, and each hour.
+    """Explains a wait at WARNING: once at its beginning, and each hour.
 
     Args:
         log: the log of the task or of the trigger.
@@ -199,10 +202,14 @@ class WaitLog:
         self.said = said or {}
 
     def explain(self, record: CutRecord, state: ClaimantState) -> bool:
-        """Explain the wait if it is time; returns True if it was."""
-        name, now = f"{record.identity}, {state.value}", time.time()
-        if self.said.get("about") == name and now < self.said["at"] + _EXPLAIN_SECONDS:
+        """Explain the wait for a claimant if it is time; returns True if it was."""
+        return self.explain_text(f"{record.identity}, {state.value}", explain_wait(record, state))
+
+    def explain_text(self, about: str, text: str) -> bool:
+        """Explain a wait if it is time; returns True if it was. `about` is the same as long as the wait is the same."""
+        now = time.time()
+        if self.said.get("about") == about and now < self.said["at"] + _EXPLAIN_SECONDS:
             return False
-        self._log.warning("%s", explain_wait(record, state))
-        self.said = {"about": name, "at": now}
+        self._log.warning("%s", text)
+        self.said = {"about": about, "at": now}
         return True
