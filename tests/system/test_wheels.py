@@ -4,6 +4,7 @@ The wheels are built from the archives of the sources, which are checked, too.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -119,6 +120,16 @@ def environment(tmp_path: Path, wheels: Path) -> Environment:
     """An empty environment of the Python that runs the tests."""
     run(find_uv_bin(), "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
     return Environment(tmp_path / "venv", wheels)
+
+
+def test_make_builds_the_wheels_and_says_how_they_are_installed(wheels: Path, tmp_path: Path) -> None:
+    # Without what pytest and an outer make have set.
+    said = run("make", "--no-print-directory", "wheels", f"WHEELS={tmp_path}", cwd=ROOT, PATH=os.environ["PATH"])
+
+    assert f"pip install --find-links {tmp_path} " in said
+    assert {made.name for made in tmp_path.glob("*.whl")} == {made.name for made in wheels.glob("*.whl")}
+    for made in tmp_path.glob("*.whl"):
+        assert made.read_bytes() == (wheels / made.name).read_bytes(), made.name
 
 
 @pytest.mark.parametrize("project", FOLDERS)
