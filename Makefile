@@ -223,6 +223,10 @@ wheels: $(BIN)/uv ## Build the wheels of the six distributions into dist, and sh
 	@echo "  [tool.uv]"
 	@echo "  find-links = [\"$(abspath $(WHEELS))\"]"
 
+.PHONY: walks
+walks: setup ## Do what tutorials and pages say in fresh clones, from wheels (some: make walks ARGS='spark --store')
+	@$(BIN)/python -m tests.walks $(ARGS)
+
 .PHONY: release
 release: setup ## Check all, and build what would be released into dist: twice, with the same bytes
 	@$(BIN)/python -m tools.release $(ARGS)
