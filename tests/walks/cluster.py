@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiopravega import PravegaClient, StreamCutRange, StreamName
-from aiopravega.ledger import Interval, StoredRange
+from aiopravega.ledger import Interval
 from pravega_emulator import Account, PravegaEmulator
 from pravega_jobs.events.lists import NewEvent, write_event_list
 
@@ -66,13 +66,12 @@ async def _fill(pravega: PravegaEmulator) -> None:
             ledger = client.cut_ledger(stream.scope)
             await ledger.create()
             before = await client.head(stream)
-            last: StoredRange | None = None
             for day in ("2026-01-01", "2026-01-02"):
                 async with client.writer(stream) as writer:
                     for number in range(100):
                         await writer.write(f"{day} {number}".encode())
                 interval, taken = Interval(consumer, stream, day), StreamCutRange(before, await client.tail(stream))
-                last = await ledger.record(interval, taken, after=last, chained=True)
+                await ledger.record(interval, taken, after=await ledger.last(interval), chained=True)
                 await ledger.finish(interval, taken)
                 before = taken.end
         await write_event_list(client, _SHOP, "orders/2026-01-03", [NewEvent(b"an order", "customer-1")])
