@@ -269,6 +269,12 @@ class LedgerError(PravegaError):
     """The root of the ledgers' errors."""
 
 
+class NoRangeYetError(LedgerError):
+    """The next range of a chain cannot be taken now: an earlier interval is not done, or too little was written."""
+
+    retryable = True
+
+
 class HalfDoneError(LedgerError):
     """A claimant has ended after a part of its work, or its sinks cannot be asked: only its own run can continue."""
 

@@ -16,7 +16,7 @@ DATE = "2026-01-02T00:00:00Z"
 @pytest.fixture(scope="module")
 def api(airflow):
     airflow.api.unpause("whose_one")  # all DAGs are in one file
-    for name in ("two", "mapped", "partition", "again", "slow", "timed", "timeout", "readers"):
+    for name in ("two", "mapped", "partition", "again", "slow", "timed", "timeout", "readers", "plain", "killed"):
         airflow.api.unpause(f"whose_{name}")
     return airflow.api
 
@@ -176,3 +176,20 @@ def test_a_range_with_two_readers_is_done_when_both_are(api, write, states):
     for task_id in ("left", "right"):
         assert api.result("whose_readers", refused, task_id)["events"] == ["b"]
     assert states("whose_readers/wait", "readers") == ["done", "done"]
+
+
+def test_a_range_that_no_task_finishes_is_done_when_its_run_succeeds(write, states, read):
+    write("plain", "first")
+    assert read("whose_plain", "plain") == ["first"]
+    assert states("whose_plain/wait", "plain") == ["open"]
+    write("plain", "second")
+    assert read("whose_plain", "plain") == ["second"]
+    assert states("whose_plain/wait", "plain") == ["done", "open"]
+
+
+def test_a_kill_after_the_work_gives_the_next_try_the_same_range(write, states, read):
+    write("killed", "first")
+    assert read("whose_killed", "killed") == {"events": ["first"], "try": 2}
+    write("killed", "second")
+    assert read("whose_killed", "killed") == {"events": ["second"], "try": 1}
+    assert states("whose_killed/wait", "killed") == ["done", "done"]

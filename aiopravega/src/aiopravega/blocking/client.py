@@ -1,5 +1,7 @@
 """The blocking client."""
 
+from typing import Self
+
 from aiopravega import client as aio
 from aiopravega.blocking.bridge import OpenFace, calls, iterates, waits
 from aiopravega.blocking.ledger import CommitLedger, CutLedger, KeyValueTable
@@ -31,6 +33,14 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
 
         loop = LoopThread.shared()
         super().__init__(loop, loop.run(make()))
+
+    @classmethod
+    def of(cls, loop: LoopThread, asynchronous: aio.PravegaClient) -> Self:
+        """The blocking form of a client of asyncio that a loop's thread runs."""
+        client = cls.__new__(cls)
+        client.config = asynchronous.config
+        OpenFace.__init__(client, loop, asynchronous)
+        return client
 
     close = waits(aio.PravegaClient.close)
 

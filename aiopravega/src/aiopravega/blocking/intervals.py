@@ -10,15 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from aiopravega import intervals as aio
-from aiopravega.blocking.bridge import resembles, waits, waits_for, waits_with
+from aiopravega.blocking.bridge import OpenFace, iterates, resembles, shows, waits, waits_for, waits_with
 from aiopravega.blocking.client import PravegaClient
 from aiopravega.blocking.ledger import CutLedger
-from aiopravega.cuts import UNBOUNDED
+from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.intervals import (
     BackfillPlan,
+    ChainRules,
     FindingKind,
     IntervalFinding,
     Left,
+    MoveCondition,
     NextStart,
     OnOpen,
     OnTruncated,
@@ -37,14 +39,17 @@ from aiopravega.times import TimeUnit
 
 __all__ = [
     "BackfillPlan",
+    "ChainRules",
     "FindingKind",
     "IntervalFinding",
     "Left",
+    "MoveCondition",
     "NextStart",
     "OnOpen",
     "OnTruncated",
     "PlannedInterval",
     "Skips",
+    "TakenRange",
     "claim_times",
     "claim_times_again",
     "count_events",
@@ -60,12 +65,51 @@ __all__ = [
     "record_plan",
     "run_backfill",
     "skip",
+    "take",
     "take_next",
+    "take_recorded",
     "verify",
     "what_is_left",
 ]
 
 # --- chains of ranges ---------------------------------------------------------------------------------------
+
+
+class TakenRange(OpenFace[aio.TakenRange]):
+    """A range for `with`: at the end of the block its interval is done; if the block raises, it has failed.
+
+    Made by `take` and `take_recorded`.
+    """
+
+    start = shows(aio.TakenRange.start)
+    end = shows(aio.TakenRange.end)
+    consumer = shows(aio.TakenRange.consumer)
+    interval = shows(aio.TakenRange.interval)
+    events = iterates(aio.TakenRange.events)
+
+    @property
+    def client(self) -> PravegaClient:
+        """The client that has taken it."""
+        return PravegaClient.of(self.loop, self.asynchronous.client)
+
+    @property
+    def stream(self) -> StreamName:
+        """The stream."""
+        return self.asynchronous.stream
+
+    @property
+    def range(self) -> StreamCutRange:
+        """Both cuts."""
+        return self.asynchronous.range
+
+    @property
+    def times(self) -> tuple[datetime, datetime] | None:
+        """The event times that the range was taken for; it also has events of other times."""
+        return self.asynchronous.times
+
+
+take = waits(aio.take, TakenRange)
+take_recorded = waits(aio.take_recorded, TakenRange)
 
 next_start = waits_with(aio.next_start)
 take_next = waits_with(next_range.take_next)

@@ -90,6 +90,7 @@ class CutLedger(LedgerFace[aio.CutLedger]):
     lasts = waits(aio.CutLedger.lasts)
     expect = waits(aio.CutLedger.expect)
     declare = waits(aio.CutLedger.declare)
+    begin = waits(aio.CutLedger.begin)
     finish = waits(aio.CutLedger.finish)
     replace = waits(aio.CutLedger.replace)
     fail = waits(aio.CutLedger.fail)

@@ -132,7 +132,8 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "task-decorators": [
-            {"name": "pravega_spark", "class-name": "airflow_pravega.decorators.spark.pravega_spark_task"}
+            {"name": "pravega_range", "class-name": "airflow_pravega.decorators.range.pravega_range_task"},
+            {"name": "pravega_spark", "class-name": "airflow_pravega.decorators.spark.pravega_spark_task"},
         ],
         # Airflow's schema shows objects here, but Airflow itself reads names of classes.
         "queues": ["airflow_pravega.queues.pravega.PravegaMessageQueueProvider"],

@@ -1,5 +1,7 @@
 """DAGs whose runs could take each other's ranges: shared names, lists that grow, tests, timeouts, several readers."""
 
+import os
+import signal
 import time
 from datetime import timedelta
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, PartitionedAtRuntime, get_current_context, setup, task, teardown
 from tests.system.airflow.reading import read, read_range
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.operators.events import PravegaReadEventsOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -88,3 +90,25 @@ with DAG("whose_readers", schedule=None):
     both = waiting("readers")
     for name in ("left", "right"):
         Slow(task_id=name, stream=f"{SCOPE}/readers", stream_cuts=both.output)
+
+with DAG("whose_plain", schedule=None):
+
+    @task
+    def plain(cuts: Any) -> list[str]:
+        """Read a range, and never finish it."""
+        with PravegaHook().get_client() as client:
+            return [event.data.decode() for event in client.read(StreamCutRange.from_json(cuts))]
+
+    plain(waiting("plain", deferrable=True).output)
+
+with DAG("whose_killed", schedule=None):
+
+    @task.pravega_range(retries=1, retry_delay=0)
+    def killed(events: Any, ti: Any = None) -> dict[str, Any]:
+        """Be killed after the work of the first try, before its end is recorded."""
+        found = sorted(event.data.decode() for event in events.events())
+        if ti.try_number == 1 and found == ["first"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"events": found, "try": ti.try_number}
+
+    killed(waiting("killed", deferrable=True).output)

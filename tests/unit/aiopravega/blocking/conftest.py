@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from aiopravega import PravegaConfig
+from aiopravega import PravegaConfig, StreamCut, StreamCutRange, intervals
 from aiopravega.blocking import PravegaClient, Transaction
 from aiopravega.blocking.blocks import BlockReader
 from aiopravega.blocking.bridge import Face
 from aiopravega.blocking.catalog import PravegaCatalog
+from aiopravega.blocking.intervals import TakenRange
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.blocking.serializers import Deserializer
 from aiopravega.control import KeyRange
@@ -22,6 +23,7 @@ from aiopravega.schema.serializers.reading import Readers
 from aiopravega.write import transaction as aio
 
 STREAM = StreamName("examples", "orders")
+CUT = StreamCut(STREAM, {SegmentId(STREAM, 0, 0): 0})
 GROUP = GroupId("orders", "", None)
 SCHEMA = SchemaInfo.of(
     SchemaFormat.AVRO, "Order", '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
@@ -59,6 +61,7 @@ def faces() -> Iterator[dict[str, Face[Any]]]:
         PravegaCatalog(client, registry),
         Deserializer(client.loop, serializers.Deserializer(readers)),
         BlockReader(client.loop, reader),
+        TakenRange(client.loop, intervals.TakenRange(client.asynchronous, StreamCutRange(CUT, CUT))),
     ]
     yield {type(face).__name__: face for face in made}
     transaction.detach()

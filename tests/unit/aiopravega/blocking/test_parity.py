@@ -21,7 +21,7 @@ from aiopravega.schema.open import blocks as opening
 
 CLASSES = [
     "BlockReader", "CommitLedger", "CommitProtocol", "CutLedger", "Deserializer", "EncodingCache", "EventWriter",
-    "KeyValueTable", "LeaseKeeper", "PravegaCatalog", "PravegaClient", "SchemaRegistry", "Transaction",
+    "KeyValueTable", "LeaseKeeper", "PravegaCatalog", "PravegaClient", "SchemaRegistry", "TakenRange", "Transaction",
     "TransactionHandle",
 ]  # fmt: skip
 
@@ -30,6 +30,7 @@ WAY = {"asynchronous", "loop", "run"}
 ONLY_BLOCKING = {
     "EventWriter.queue": "single events cross to the loop's thread in batches",
     "Transaction.queue": "single events cross to the loop's thread in batches",
+    "PravegaClient.of": "it is the way from the asyncio form to the blocking one",
     "PravegaClient.locate": "a reader with sockets of its own blocks; the asyncio client has it in `store`",
 }
 ONLY_ASYNCIO = {
@@ -152,12 +153,13 @@ def test_intervals_have_the_same_names():
 def test_functions_of_intervals_have_the_same_parameters_and_docstrings(name: str):
     call, waited = getattr(intervals, name), getattr(OF_MODULES.get(name, aio_intervals), name)
     if not inspect.iscoroutinefunction(waited):
-        assert call is waited
+        assert call is waited or call.__name__ in CLASSES
         return
     by_name = inspect.Parameter.KEYWORD_ONLY  # the objects of the asyncio API are given by position
     shapes = [[(one.name, one.kind is by_name, one.default) for one in parameters(made)] for made in (call, waited)]
     assert shapes[0] == shapes[1]
     assert inspect.getdoc(call) == without_await(inspect.getdoc(waited))
     assert not inspect.iscoroutinefunction(call)
-    assert inspect.signature(call).return_annotation == inspect.signature(waited).return_annotation
+    ours, theirs = (inspect.signature(made).return_annotation for made in (call, waited))
+    assert ours == theirs or ours.__name__ == theirs.__name__ in CLASSES
     assert next(iter(inspect.signature(call).parameters.values())).kind is inspect.Parameter.POSITIONAL_ONLY

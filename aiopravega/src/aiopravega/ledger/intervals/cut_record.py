@@ -230,6 +230,11 @@ class CutRecord(BaseModel):
         return StreamCutRange(_cut_of(self.start), _cut_of(self.end))
 
     @property
+    def times(self) -> tuple[datetime, datetime] | None:
+        """The event times that the interval stands for, if it is one of time."""
+        return None if self.since is None or self.until is None else (self.since, self.until)
+
+    @property
     def is_done(self) -> bool:
         """True if the interval has been processed."""
         return self.state is IntervalState.DONE

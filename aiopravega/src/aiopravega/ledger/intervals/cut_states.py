@@ -5,12 +5,15 @@ is skipped on purpose, or gives its range back to the next interval of its chain
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.ledger.intervals.claimant import Claimant, Part, Sink
 from aiopravega.ledger.intervals.cut_entries import CutEntries
 from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState
+
+_LONGEST_REASON: Final = 1000  # characters
 
 
 class CutStates(CutEntries):
@@ -55,6 +58,24 @@ class CutStates(CutEntries):
 
         return await self._change(interval, change)
 
+    async def begin(self, interval: Interval, taken: StreamCutRange, parts: Sequence[str] = ()) -> CutRecord:
+        """Check that a range may still be processed, and record the parts that are not known yet.
+
+        Raises:
+            LedgerError: the interval has no range, or another one, or is not to be processed any more.
+        """
+
+        def change(record: CutRecord) -> CutRecord:
+            if _with_range(record, taken).is_done:  # processed again
+                return record
+            record = _still_claimed(record)
+            for name in parts:
+                if name not in {part.name for part in record.parts}:
+                    record = record.with_part(Part(name=name))
+            return record
+
+        return await self._change(interval, change)
+
     # --- states ---------------------------------------------------------------------------------------------
 
     async def finish(
@@ -78,8 +99,8 @@ class CutStates(CutEntries):
         """
 
         def change(record: CutRecord) -> CutRecord:
-            if processed is not None and processed != record.range:
-                raise LedgerError(f"{interval} has got another range than the one that was processed: process it again")
+            if processed is not None:
+                record = _with_range(record, processed)
             if record.is_done:
                 return record
             record = _still_claimed(record)
@@ -95,12 +116,14 @@ class CutStates(CutEntries):
     async def fail(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
         """Record why an interval could not be processed; an interval that is not open keeps its state.
 
+        Of a long reason, such as the traceback of another program, the beginning is recorded.
+
         Raises:
             LedgerError: the interval has no range.
         """
 
         def change(record: CutRecord) -> CutRecord:
-            return record.changed(IntervalState.FAILED, by, reason) if record.is_waiting else record
+            return record.changed(IntervalState.FAILED, by, reason[:_LONGEST_REASON]) if record.is_waiting else record
 
         return await self._change(interval, change)
 
@@ -165,6 +188,17 @@ class CutStates(CutEntries):
             return record.changed(IntervalState.OPEN, by, reason, parts=())
 
         return await self._change(interval, change)
+
+
+def _with_range(record: CutRecord, taken: StreamCutRange) -> CutRecord:
+    """The record, if its range is this one.
+
+    Raises:
+        LedgerError: the interval has got another range.
+    """
+    if taken != record.range:
+        raise LedgerError(f"{record.identity} has got another range than this one: process the range that it has now")
+    return record
 
 
 def _still_claimed(record: CutRecord) -> CutRecord:

@@ -1,22 +1,16 @@
 """`@task.pravega_spark`: a function that gets a range of a stream as a Spark DataFrame, as a task."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import (
-    DecoratedOperator,
-    TaskDecorator,
-    context_merge,
-    determine_kwargs,
-    task_decorator_factory,
-)
+from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
 from airflow.sdk import Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperator):
+class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOperator):
     """The task of `@task.pravega_spark`; `pravega_spark_task` documents the arguments."""
 
     template_fields: Sequence[str] = (
@@ -42,7 +36,6 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         "into_options",
         *PravegaSparkRangeOperator.template_fields,
     )
-    template_fields_renderers: ClassVar[dict[str, str]] = DecoratedOperator.template_fields_renderers
     custom_operator_name = "@task.pravega_spark"
 
     def __init__(
@@ -67,7 +60,6 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         self.rebuild = rebuild
         self.commit_ledger = commit_ledger
         self.into_options = dict(into_options or {})
-        self._range_name()
 
     def execute(self, context: Context) -> Any:
         """Call the function with the range, and write the DataFrame that it returns.
@@ -77,10 +69,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
                 without `into`, or something else with `into`; or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
-        context_merge(context, self.op_kwargs)
-        kwargs = determine_kwargs(self.python_callable, self.op_args, context)
-        arguments = inspect.signature(self.python_callable).bind(*self.op_args, **kwargs)
-        name = self._range_name()
+        arguments, name = self.bind(context), self.range_name
         given = arguments.arguments[name]
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
@@ -99,22 +88,6 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         done = self.process_range(context, given, call, sink=None if once is None else once.sink)
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
         return self._handle_output(done.result)
-
-    @property
-    def given_ranges(self) -> Sequence[Any]:
-        """See `ProcessesInterval`: the first argument of the function."""
-        return [*list(self.op_args)[:1], self.op_kwargs.get(self._range_name())]
-
-    def _range_name(self) -> str:
-        """The name of the function's first parameter, which gets the range."""
-        for parameter in inspect.signature(self.python_callable).parameters.values():
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                return parameter.name
-            break
-        raise ConfigurationError(
-            f"{self.python_callable.__name__} gets the range of a stream as its first argument, but has none: write "
-            "def task(events, …), and call it with a sensor's output"
-        )
 
     def _write(self, hook: PravegaHook, context: Context) -> OnceWrite | None:
         if self.into is None:

@@ -1,11 +1,14 @@
 """The hook: from the id of an Airflow connection to a client."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from airflow.providers.common.compat.connection import get_async_connection
-from airflow.providers.common.compat.sdk import BaseHook
+from airflow.providers.common.compat.sdk import BaseHook, get_current_context
 
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.intervals import TakenRange
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
 from aiopravega.loop import LoopThread
@@ -18,6 +21,7 @@ from airflow_pravega.connections.pravega import (
     connection_extras,
     registry_from_connection,
 )
+from airflow_pravega.tasks.ranges import task_range
 
 C = TypeVar("C", PravegaConfig, RegistryConfig)
 
@@ -76,6 +80,27 @@ class PravegaHook(BaseHook):
             ConfigurationError: it cannot work.
         """
         return PravegaClient(_impatient(self.get_config()))
+
+    @contextmanager
+    def range(self, cuts: Mapping[str, str], *, parts: Sequence[str] = ()) -> Iterator[TakenRange]:
+        """Give a range to a block of a task of your own; at its end the interval that the range names is done.
+
+        If the block raises and the task is not tried again, the interval has failed; otherwise it stays open, and the
+        next try has the same range. A block that skips the task has decided that there is nothing to do: the interval
+        is done. `@task.pravega_range` does the same for a whole function, and is known to the sensor.
+
+        Args:
+            cuts: the range, as a sensor gives it: the value of the task's argument. A part of a split range names no
+                interval, so that nothing is recorded.
+            parts: the ids of all tasks that process the range, if they are several: the interval is done when all are.
+
+        Raises:
+            AirflowFailException: the range cannot work, or is not this run's any more; or no retry can help the block.
+            AirflowNotFoundException: there is no such connection.
+            PravegaError: the cluster cannot be reached.
+        """
+        with task_range(self, cuts, get_current_context(), parts) as taken:
+            yield taken
 
     def get_conn(self) -> PravegaClient:
         """Airflow's name for `get_client`."""

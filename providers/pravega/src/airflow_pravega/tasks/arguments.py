@@ -4,6 +4,7 @@ A mistake that is known early stops a DAG from being parsed, and not its runs. T
 task is known when the task runs: operators check it then, before they connect.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -85,6 +86,26 @@ def time_of(name: str, value: object) -> datetime:
     if time.utcoffset() is None:
         raise ConfigurationError(f"{name} is {time.isoformat()}, which has no zone: add it, such as Z for UTC")
     return time
+
+
+def range_parameter(function: Callable[..., object]) -> str:
+    """The name of a function's first parameter, which gets the range of a task.
+
+    Raises:
+        ConfigurationError: the function has none, or returns before its work is done.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise ConfigurationError(
+            f"{function.__name__} would return before the range is processed: write a function without async and yield"
+        )
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            return parameter.name
+        break
+    raise ConfigurationError(
+        f"{function.__name__} gets the range of a stream as its first argument, but has none: write "
+        "def task(events, …), and call it with a sensor's output"
+    )
 
 
 def whole_number(name: str, value: object) -> int:

@@ -19,6 +19,7 @@ from asgiref.sync import sync_to_async
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.take_over import explain_wait
 from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, IntervalState
+from airflow_pravega.tasks.arguments import range_parameter
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
 from pravega_jobs.identity.names import AIRFLOW
@@ -115,10 +116,12 @@ def _given_ranges(task: Any) -> Iterator[Any]:
     if not hasattr(task, "expand_input"):
         yield from task.given_ranges
         return
-    values = task.expand_input.value
+    function = getattr(task, "python_callable", None)
+    name = "stream_cuts" if function is None else range_parameter(function)
+    values = (task.expand_input if function is None else task.op_kwargs_expand_input).value
     for each in values if isinstance(values, Sequence) else [values]:
         if isinstance(each, Mapping):
-            yield each.get("stream_cuts")
+            yield each.get(name)
 
 
 class Judge:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from airflow.providers.common.compat.sdk import conf
+from airflow.providers.common.compat.sdk import BaseHook, conf
 from airflow.sdk import Context
 
 from aiopravega import StreamCutRange, StreamName
@@ -12,7 +12,6 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval, Sink
 from airflow_pravega.connections.postgres import libpq_dsn
-from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
 from pravega_jobs.identity.sinks import declare_sink
 from pravega_jobs.landing import LandingTable, shown_table
@@ -41,14 +40,26 @@ def range_of(given: object) -> StreamCutRange:
         ConfigurationError: the value is not a range, or the range is of event times: it has events of other times.
         InvalidStreamCutError: a text is not a cut.
     """
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"stream_cuts is {given!r}, but must be a range with the texts start and end")
-    if "since" in given or "until" in given:
+    cuts = range_with_names(given)
+    if "since" in cuts or "until" in cuts:
         raise ConfigurationError(
             "stream_cuts is of event times, and its range also has events of other times: read it with "
             "PravegaSparkReadOperator, which knows the times of events"
         )
-    return StreamCutRange.from_json(given)
+    return StreamCutRange.from_json(cuts)
+
+
+def range_with_names(given: object) -> Mapping[str, str]:
+    """The range that another task has given, with the names and times that it may have.
+
+    Raises:
+        ConfigurationError: the value is not a range.
+    """
+    if not isinstance(given, Mapping) or not {"start", "end"} <= given.keys():
+        raise ConfigurationError(
+            f"the range is {given!r}, but must be a mapping with the texts start and end, such as a sensor's output"
+        )
+    return given
 
 
 def shown(cuts: StreamCutRange | None) -> str:
@@ -64,26 +75,35 @@ def finish(
     Raises:
         LedgerError: the interval has another range by now.
     """
+    interval = finished_by(context, stream, cuts)
+    if interval is not None:
+        by, part = write_name(context), context["ti"].task_id
+        client.cut_ledger(stream.scope).finish(interval, processed, by=by, part=part)
+
+
+def finished_by(context: Context, stream: StreamName, cuts: Mapping[str, str]) -> Interval | None:
+    """The interval of a range, if this task finishes it or its part of it; a log line says why it does not."""
     if "consumer" not in cuts or "interval" not in cuts:
-        return
+        return None
     interval = Interval(cuts["consumer"], stream, cuts["interval"])
     if records_nothing(context):
         logger.warning("%s stays as it is: a test of a task records nothing. %s", interval, TO_RECORD)
-        return
-    if _is_read_by_several(context):
+        return None
+    if _is_read_by_several(context, cuts):
         logger.warning(
             "%s stays open, since several mapped tasks read it: have a PravegaFinishRangeOperator finish it", interval
         )
-        return
-    by, part = write_name(context), context["ti"].task_id
-    client.cut_ledger(stream.scope).finish(interval, processed, by=by, part=part)
+        return None
+    return interval
 
 
-def _is_read_by_several(context: Context) -> bool:
+def _is_read_by_several(context: Context, cuts: Mapping[str, str]) -> bool:
     """True for a mapped task whose instances all read the same range."""
     ti = context["ti"]
     mapped = ti.task.dag.task_dict.get(ti.task_id) if map_index(context) is not None else None
-    return "stream_cuts" in getattr(mapped, "partial_kwargs", ())
+    fixed = getattr(mapped, "partial_kwargs", {})
+    given = getattr(ti.task, "op_kwargs", {})  # of a function
+    return "stream_cuts" in fixed or any(given.get(name) == cuts for name in fixed.get("op_kwargs", ()))
 
 
 def declare(
@@ -137,4 +157,4 @@ def find_table(target: str) -> LandingTable:
     if not target.startswith(_CONNECTION):
         return shown_table(target, None, "")
     conn_id, _, table = target.removeprefix(_CONNECTION).partition("#")
-    return shown_table(table, libpq_dsn(PravegaHook.get_connection(conn_id)), "")
+    return shown_table(table, libpq_dsn(BaseHook.get_connection(conn_id)), "")
