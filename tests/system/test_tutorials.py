@@ -125,7 +125,7 @@ def test_a_tutorial_runs_twice_and_goes_on_after_it_was_broken(
 def test_the_first_dag_runs_twice_and_goes_on_after_it_was_broken(
     pravega_emulator: PravegaServer, tmp_path: Path
 ) -> None:
-    text, line = page("first-dag"), "sum(1 for _ in"
+    text, line = page("first-dag"), "sum(1 for visit in"
     assert text.count(line) == 1
     steps = [
         commands(text),  # it counts twice, and writes a third hundred
