@@ -123,8 +123,7 @@ def environment(tmp_path: Path, wheels: Path) -> Environment:
 
 
 def test_make_builds_the_wheels_and_says_how_they_are_installed(wheels: Path, tmp_path: Path) -> None:
-    # Without what pytest and an outer make have set.
-    said = run("make", "--no-print-directory", "wheels", f"WHEELS={tmp_path}", cwd=ROOT, PATH=os.environ["PATH"])
+    said = run("make", "--no-print-directory", "wheels", f"WHEELS={tmp_path}", cwd=ROOT)
 
     assert f"pip install --find-links {tmp_path} " in said
     assert {made.name for made in tmp_path.glob("*.whl")} == {made.name for made in wheels.glob("*.whl")}
