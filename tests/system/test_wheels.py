@@ -4,7 +4,6 @@ The wheels are built from the archives of the sources, which are checked, too.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys

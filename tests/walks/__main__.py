@@ -80,7 +80,7 @@ def walk_platform(folder: Path) -> list[Report]:
         reader = Reader(opened, report)
         follow(reader, folder, INSTALL, {})
         follow(reader, folder, REACH, analytics)
-        # The second account's name and password take the place of the first one's.
+        # The second account's name and password replace the first one's.
         follow(reader, folder, REACH, keeper)
         for page in KEEP:
             follow(reader, folder, page, keeper)

@@ -19,7 +19,7 @@ class Browser(Protocol):
 
 
 class AirflowPages:
-    """The pages of `airflow standalone`, with the DAG `visits`; the password stands in the log."""
+    """The pages of `airflow standalone`, with the DAG `visits`; the password is in the log."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -64,7 +64,7 @@ class AirflowPages:
 
 
 class DagsterPages:
-    """The pages of `dagster dev`, with the asset `readings_counted`; its cuts stand in the log."""
+    """The pages of `dagster dev`, with the asset `readings_counted`; its cuts are in the log."""
 
     def __init__(self, log: Path) -> None:
         self._log = log

@@ -81,7 +81,7 @@ class Reader:
             self._running = None
 
     def run(self, command: str) -> None:
-        """Run a command that stands in a sentence of the page."""
+        """Run a command that is in a sentence of the page."""
         self._run(Step(command, None, python=False, section=""), command)
 
     def _run(self, step: Step, text: str) -> None:
@@ -131,7 +131,7 @@ class Reader:
 def tutorial(page: Path, terminal: Terminal, report: Report, own: Mapping[str, str] | None) -> None:
     """Walk a tutorial.
 
-    With `own`, its environment is there already, and its last section takes the place of the emulator; what runs until
+    With `own`, its environment is there already, and its last section is done instead of the lines with the emulator; what runs until
     somebody stops it is left out then.
     """
     steps = steps_of(page.read_text(encoding="utf-8"))
