@@ -30,7 +30,7 @@ KEPT: Final = (
 KEPT_GROUPS: Final = ("PIP_", "UV_")
 # As a pasted block ends: whether it has raised is what an interactive Python leaves in `sys`.
 _REPORT: Final = "import os as _o, sys as _s; _ = _o.write({}, b'%d\\n' % bool(_s.__dict__.pop('last_type', None)))\n"
-_DEAD: Final = "the terminal's bash has ended"
+_KILL_SECONDS: Final = 60.0
 
 
 class StepTimeoutError(Exception):
@@ -131,13 +131,21 @@ class Terminal:
         self._bash.stdin.flush()
 
     def _ended(self, seconds: float) -> int:
-        deadline, text = time.monotonic() + seconds, b""
+        """The status that a step reports; what does not end in time is killed, so that the next step can begin."""
+        deadline, late, text = time.monotonic() + seconds, False, b""
         while not text.endswith(b"\n"):
             ready, _, _ = select.select([self._status], [], [], min(1.0, max(0.0, deadline - time.monotonic())))
             if ready:
                 text += os.read(self._status, 1)
             elif self._bash.poll() is not None:
-                raise StepTimeoutError(_DEAD)
+                raise StepTimeoutError("the terminal's bash has ended")
             elif time.monotonic() > deadline:
-                raise StepTimeoutError(f"it did not end within {seconds:g} s")
+                if late:
+                    raise StepTimeoutError("it cannot be killed")
+                late, deadline = True, time.monotonic() + _KILL_SECONDS
+                for process in session(self._bash.pid):
+                    if process != self._bash.pid:
+                        os.kill(process, signal.SIGKILL)
+        if late:
+            raise StepTimeoutError(f"it did not end within {seconds:g} s")
         return int(text)

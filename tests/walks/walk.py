@@ -131,8 +131,8 @@ class Reader:
 def tutorial(page: Path, terminal: Terminal, report: Report, own: Mapping[str, str] | None) -> None:
     """Walk a tutorial.
 
-    With `own`, its environment is there already, and its last section is done instead of the lines with the emulator; what runs until
-    somebody stops it is left out then.
+    With `own`, its environment is there already, and its last section is done instead of the lines with the emulator;
+    what runs until somebody stops it is left out then.
     """
     steps = steps_of(page.read_text(encoding="utf-8"))
     main = [step for step in steps if step.section != OWN]

@@ -69,5 +69,6 @@ def test_a_terminal_keeps_its_folder_and_reports_what_fails(tmp_path: Path) -> N
         assert terminal.leave_python(60) == 0
         with pytest.raises(StepTimeoutError, match=r"did not end within 0\.1 s"):
             terminal.run("sleep 600", 0.1)
+        assert terminal.run('test "$MINE" = 2', 60) == 0
 
     assert "ZeroDivisionError" in terminal.said()
