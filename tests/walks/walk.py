@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import httpx
 from tests.pages.steps import OWN, Step, steps_of
 from tests.walks.browser import AirflowPages, Browser, DagsterPages
 from tests.walks.terminal import StepTimeoutError, Terminal
@@ -119,7 +120,7 @@ class Reader:
         try:
             status = action() or 0
             why = f"status {status}: {_last_line(self._terminal.said())}"
-        except (StepTimeoutError, AssertionError) as error:
+        except (StepTimeoutError, AssertionError, httpx.HTTPError) as error:
             status, why = 1, str(error) or repr(error)
         self.report.steps.append((label, round(time.monotonic() - started, 1)))
         print(f"  {self.report.steps[-1][1]:7.1f} s  {label}", flush=True)
