@@ -13,6 +13,7 @@ DISTRIBUTIONS := aiopravega pravega-emulator pravega-jobs pyspark-pravega airflo
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 STORED := $(VENV)/.spark-classes
+WHEELS ?= dist
 # Parallel test processes. Each runs at most one Spark, and all share one server.
 WORKERS ?= 2
 
@@ -208,6 +209,23 @@ sbom: $(INSTALLED) ## List the packages of requirements.lock as CycloneDX: build
 .PHONY: pythons
 pythons: setup ## Install the wheels into empty environments and run the smallest programs (PYTHONS='python3.11 python3.13')
 	@$(BIN)/python -m tools.try_pythons $(or $(PYTHONS),$(BIN)/python)
+
+.PHONY: wheels
+wheels: $(BIN)/uv ## Build the wheels of the six distributions into dist, and show how to install them
+	@rm -f $(WHEELS)/*.whl
+	@for project in $(PROJECTS); do \
+		$(BIN)/uv build --quiet --wheel --python $(BIN)/python --require-hashes --build-constraint requirements.lock \
+			--out-dir $(WHEELS) $$project || exit 1; \
+	done
+	@echo "The wheels of the six distributions are in $(abspath $(WHEELS)). Any environment takes them from there:"
+	@echo "  pip install --find-links $(abspath $(WHEELS)) airflow-provider-pravega pravega-emulator"
+	@echo "A project of uv has this in its pyproject.toml, and then: uv add airflow-provider-pravega"
+	@echo "  [tool.uv]"
+	@echo "  find-links = [\"$(abspath $(WHEELS))\"]"
+
+.PHONY: walks
+walks: setup ## Do what tutorials and pages say in fresh clones, from wheels (some: make walks ARGS='spark --store')
+	@$(BIN)/python -m tests.walks $(ARGS)
 
 .PHONY: release
 release: setup ## Check all, and build what would be released into dist: twice, with the same bytes

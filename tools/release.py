@@ -22,7 +22,9 @@ Left to a person:
   1. .ci/run has passed on this commit, and make proofs, make faults, make matrix, make pythons (with all Pythons)
      and make audit; make sbom has made build/sbom.json.
   2. CHANGELOG.md: the lines under Unreleased get the version and the date.
-  3. git tag v{version}; upload dist/*.whl and dist/*.tar.gz with twine; make a release of the tag with the lines of
+  3. The packages are on an index then: `make wheels` and `--find-links` go from README.md of each distribution, from
+     docs/how-to/install.md and from the tutorials, with tests/unit/house/test_install.py.
+  4. git tag v{version}; upload dist/*.whl and dist/*.tar.gz with twine; make a release of the tag with the lines of
      the CHANGELOG.
 """
 

@@ -1,7 +1,8 @@
-"""The tutorials do what they say: their commands and their Python run, from the first block to the last.
+"""The tutorials do what they say, twice, and continue after their reader's code was broken and mended.
 
 What is installed is left out, and what runs until somebody stops it: the server, which is that of the tests, and the
-pages of Airflow and Dagster, whose real processes `tests/system/airflow` and `tests/system/dagster` run.
+pages of Airflow and Dagster, whose real processes `tests/system/airflow` and `tests/system/dagster` run. A walk leaves
+out nothing: `tests/walks`.
 """
 
 import os
@@ -12,57 +13,131 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.pages.steps import OWN, steps_of
 
 from pravega_emulator.server import PravegaServer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
-# That of a database needs more than `make setup` brings: tests/system/cdc runs it.
-TUTORIALS = sorted(set(FOLDER.glob("*.md")) - {FOLDER / "first-table.md"})
-SLOW = {"first-dag"}  # it makes Airflow's database
-LIMIT = 800  # seconds, on a machine five times slower
-BLOCK = re.compile(
-    r"(?:Save this as `(?P<file>\S+)`[^\n]*\n\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
+LIMIT = 800  # seconds, on a machine five times slower; a run that waits for an earlier one waits for hours
+# The environment is that of the tests.
+LEFT_OUT = (
+    "make wheels",
+    "&& cd build/",
+    "-m venv",
+    "pip install",
+    "pravega-emulator",
+    "airflow standalone",
+    "dagster dev",
 )
-# The environment is that of the tests; that on a reader's own Pravega is an example.
-LEFT_OUT = ("-m venv", "pip install", "pravega-emulator", "airflow standalone", "dagster dev", "export PRAVEGA_")
 INTERPRETER = ".venv/bin/python"
+# Tutorials whose code is a session in Python, each with a line of the reader's own code, before which it is broken.
+SESSIONS = {
+    "first-range": "events = [event.data for event in client.read(day_two)]",
+    "first-spark-job": "write_sums()  # as a scheduler does",
+    "first-asset": "return readings.done(",
+}
+# In one process, so that Spark's JVM starts once; what a session imports from its folder is imported again.
+RUN_SESSIONS = """
+import runpy, shutil, sys
+from pathlib import Path
+line = sys.argv[1]
+names = [file.stem for file in Path().glob("*.py")]
+shutil.copytree(".", "broken", ignore=lambda _, found: [each for each in found if not each.endswith(".py")])
+for file in Path("broken").iterdir():
+    file.write_text(file.read_text().replace(line, f"raise RuntimeError('broken'); {line}"))
+for folder in (".", ".", "broken", "."):
+    for name in names:
+        sys.modules.pop(name, None)
+    sys.path[0] = folder
+    try:
+        runpy.run_path(f"{folder}/session.py")
+    except RuntimeError as error:
+        if folder != "broken":
+            raise
+    else:
+        print("a whole session has run")
+"""
 
 
-def commands(page: str) -> str:
+def page(name: str) -> str:
+    """The text of a tutorial."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def commands(text: str) -> str:
     """A script for bash: what a reader types, and saves, one after the other; what is typed into Python is one file."""
-    blocks = [match.groupdict() for match in BLOCK.finditer(page)]
-    typed = [each for each in blocks if each["kind"] == "python" and not each["file"]]
+    steps = [step for step in steps_of(text) if step.section != OWN]
+    typed = [step for step in steps if step.python]
     lines = ["set -euo pipefail"]
-    for each in blocks:
-        if each["file"]:
-            lines.append(f"mkdir -p {Path(each['file']).parent}; cat > {each['file']} <<'END'\n{each['text']}END")
-        elif each["kind"] == "":
-            wanted = (line for line in each["text"].splitlines() if not line.endswith(INTERPRETER))
-            lines += [line for line in wanted if not any(word in line for word in LEFT_OUT)]
-        elif each is typed[-1]:
-            session = "\n".join(block["text"] for block in typed)
-            folders = ":".join(str(Path(block["file"]).parent) for block in blocks if block["file"])
-            lines.append(f"cat > session.py <<'END'\n{session}END\nPYTHONPATH={folders} {INTERPRETER} session.py")
+    for step in steps:
+        if step.file:
+            lines.append(f"mkdir -p {step.file.parent}; cat > {step.file} <<'END'\n{step.text}END")
+        elif typed and step is typed[-1]:
+            session = "\n".join(each.text for each in typed)
+            lines.append(f"cat > session.py <<'END'\n{session}END\n{INTERPRETER} session.py")
+        elif not step.python and step.text != INTERPRETER and not any(word in step.text for word in LEFT_OUT):
+            lines.append(step.text)
     return "\n".join(lines)
 
 
-@pytest.mark.timeout(LIMIT + 100)
-@pytest.mark.parametrize(
-    "tutorial",
-    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in TUTORIALS],
-)
-def test_a_tutorial_runs(tutorial: Path, pravega_emulator: PravegaServer, tmp_path: Path) -> None:
-    (tmp_path / ".venv").symlink_to(sys.prefix)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "DAGSTER"))}
+def environment(server: PravegaServer) -> dict[str, str]:
+    """The caller's environment, with the tests' server and without what it says about hosts."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "DAGSTER"))}
+    return {**kept, "PRAVEGA_CONTROLLER_URI": server.config.controller_uri}
+
+
+def run(script: str, folder: Path, variables: dict[str, str]) -> str:
+    """Run a script of bash to its good end; returns what it said."""
+    (folder / ".venv").symlink_to(sys.prefix)
     done = subprocess.run(
-        ["bash", "-c", commands(tutorial.read_text(encoding="utf-8"))],
-        cwd=tmp_path,
-        env={**environment, "PRAVEGA_CONTROLLER_URI": pravega_emulator.config.controller_uri},
+        ["bash", "-c", script],
+        cwd=folder,
+        env=variables,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=LIMIT,
         check=False,
     )
-    assert done.returncode == 0, f"{shlex.join(done.args[:2])}: {done.stdout}\n{done.stderr}"
-    assert tutorial.stem != "first-dag" or "DagRun Finished" in done.stdout + done.stderr
+    assert done.returncode == 0, f"{shlex.join(done.args[:2])}: {done.stdout}"
+    return done.stdout
+
+
+@pytest.mark.timeout(LIMIT + 100)
+@pytest.mark.parametrize("tutorial", SESSIONS)
+def test_a_tutorial_runs_twice_and_goes_on_after_it_was_broken(
+    tutorial: str, pravega_emulator: PravegaServer, tmp_path: Path
+) -> None:
+    typed = f"\n{INTERPRETER} session.py"
+    script, line = commands(page(tutorial)), SESSIONS[tutorial]
+    assert script.count(line) == 1
+    assert script.endswith(typed)
+
+    four = f"\n{INTERPRETER} - {shlex.quote(line)} <<'END'\n{RUN_SESSIONS}END"
+    said = run(script.removesuffix(typed) + four, tmp_path, environment(pravega_emulator))
+
+    assert said.count("a whole session has run") == 3
+
+
+@pytest.mark.slow  # it makes Airflow's database, and starts Airflow again for each run
+@pytest.mark.timeout(LIMIT + 100)
+def test_the_first_dag_runs_twice_and_goes_on_after_it_was_broken(
+    pravega_emulator: PravegaServer, tmp_path: Path
+) -> None:
+    text, line = page("first-dag"), "sum(1 for visit in"
+    assert text.count(line) == 1
+    steps = [
+        commands(text),  # it counts twice, and writes a third hundred
+        f"sed -i 's/{line}/1 \\/ 0 + {line}/' dags/visits.py",
+        ".venv/bin/airflow dags test visits || true",
+        "sed -i 's/1 \\/ 0 + //' dags/visits.py",
+        f"{INTERPRETER} write_visits.py",
+        ".venv/bin/airflow dags test visits",
+    ]
+
+    said = run("\n".join(steps), tmp_path, environment(pravega_emulator))
+
+    assert "ZeroDivisionError" in said
+    # The run after the one that failed takes its range, too.
+    assert [int(each) for each in re.findall(r"Returned value was: (\d+)", said)] == [100, 100, 200]

@@ -121,6 +121,15 @@ def environment(tmp_path: Path, wheels: Path) -> Environment:
     return Environment(tmp_path / "venv", wheels)
 
 
+def test_make_builds_the_wheels_and_says_how_they_are_installed(wheels: Path, tmp_path: Path) -> None:
+    said = run("make", "--no-print-directory", "wheels", f"WHEELS={tmp_path}", cwd=ROOT)
+
+    assert f"pip install --find-links {tmp_path} " in said
+    assert {made.name for made in tmp_path.glob("*.whl")} == {made.name for made in wheels.glob("*.whl")}
+    for made in tmp_path.glob("*.whl"):
+        assert made.read_bytes() == (wheels / made.name).read_bytes(), made.name
+
+
 @pytest.mark.parametrize("project", FOLDERS)
 def test_two_builds_are_the_same_bytes_and_have_what_an_index_shows(wheels: Path, tmp_path: Path, project: str) -> None:
     build(project, tmp_path)

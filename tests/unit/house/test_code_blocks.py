@@ -7,6 +7,7 @@ import ast
 import re
 import shlex
 import subprocess
+import tomllib
 from importlib import import_module
 from typing import Any
 
@@ -69,6 +70,11 @@ def test_yaml_parses(code: str) -> None:
     assert yaml.safe_load(code)
 
 
+@pytest.mark.parametrize("code", of("toml"))
+def test_toml_parses(code: str) -> None:
+    assert tomllib.loads(code)
+
+
 @pytest.mark.parametrize("code", of("properties"))
 def test_properties_are_names_and_values(code: str) -> None:
     assert all(re.fullmatch(r"[\w.-]+=\S.*", line) for line in code.splitlines())
@@ -95,7 +101,7 @@ def test_every_language_of_a_block_is_checked() -> None:
     """Text is a drawing."""
     languages = {block.language for block in BLOCKS.values()}
 
-    assert languages <= {"python", "bash", "sh", "yaml", "yml", "properties", "sql", "text"}
+    assert languages <= {"python", "bash", "sh", "yaml", "yml", "toml", "properties", "sql", "text"}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)])
@@ -129,7 +135,8 @@ def test_the_lists_name_blocks_that_there_are_and_tests_that_know_them() -> None
 
 def test_the_launchpad_takes_what_the_first_asset_gives_it() -> None:
     yaml: Any = import_module("yaml")
-    file, _, config, *_ = blocks_of("first-asset")
+    file, *others = blocks_of("first-asset")
+    [config] = [block for block in others if block.language == "yaml"]
     names: dict[str, Any] = {}
     exec(file.code, names)
 
