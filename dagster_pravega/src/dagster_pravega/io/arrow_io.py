@@ -98,23 +98,27 @@ class PravegaArrowIOManager(StreamIOManager):
             return as_table(reader.read_all())
         return StreamBatches(ranges, count, reader) if kind is StreamBatches else reader
 
+    def check_output(self, obj: Any) -> None:
+        """Refuse all but tables and record batches."""
+        _check_arrow()
+        from dagster_pravega.tables.types import check_table
+
+        check_table(obj)
+
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
-        _check_arrow()
-        from dagster_pravega.tables.events import event_maker
+        from dagster_pravega.tables.events import event_batches
         from dagster_pravega.tables.options import ArrowOptions
         from dagster_pravega.tables.types import batches_of
 
-        rows = batches_of(obj)
-        options = {**self.options, **options_of(context.definition_metadata)}
-        maker = event_maker(rows.schema, ArrowOptions.parse(options), stream, self._registry)
+        options = ArrowOptions.parse({**self.options, **options_of(context.definition_metadata)})
+        batches = event_batches(batches_of(obj), options, stream, self._registry)
         client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
         claimant = claimant_of(context.run_id, context.step_key)
-        write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation, claimant)
+        write_event_batches(client, stream, write_id, batches, ledger, generation, claimant)
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
-        _check_arrow()
         from dagster_pravega.tables.types import schema_of
 
         return arrow_schema(schema_of(obj))

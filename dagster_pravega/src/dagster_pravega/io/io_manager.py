@@ -8,13 +8,14 @@ from pydantic import Field
 from aiopravega import StreamName
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.io.stream_io import StreamIOManager
-from dagster_pravega.metadata.columns import decoded_columns, spark_schema, wanted_columns
+from dagster_pravega.metadata.columns import spark_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
 from dagster_pravega.metadata.steps import input_type
-from dagster_pravega.metadata.written import claimant_of
+from dagster_pravega.metadata.written import claimant_of, wrong_output
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.sessions import release, spark_session, use
 from pravega_jobs.spark.frames import ENCODE_OPTION, as_events, save_events
+from pravega_jobs.spark.options import check_columns
 from pravega_jobs.spark.pieces import load_pieces, load_pieces_counted
 from pravega_jobs.spark.session import LOCAL
 
@@ -81,12 +82,23 @@ class PravegaSparkIOManager(StreamIOManager):
 
     def load_range(self, context: InputContext, ranges: InputRange) -> "DataFrame | StreamRead":
         """The ranges as one DataFrame, or as a `StreamRead` if that is the type of the input."""
+        check_columns(ranges.options)
         spark, config = spark_session(self.master, self.spark_conf), self.pravega.get_config()
-        columns = decoded_columns(context)
         if input_type(context) is not StreamRead:
-            return _selected(context, load_pieces(spark, config, ranges.stream, ranges.pieces, ranges.options, columns))
-        frame, count = load_pieces_counted(spark, config, ranges.stream, ranges.pieces, ranges.options, columns)
+            return _selected(context, load_pieces(spark, config, ranges.stream, ranges.pieces, ranges.options))
+        frame, count = load_pieces_counted(spark, config, ranges.stream, ranges.pieces, ranges.options)
         return StreamRead(ranges, count, _selected(context, frame))
+
+    def check_output(self, obj: Any) -> None:
+        """Refuse all but DataFrames of Spark, also those of Spark Connect; Spark is not imported."""
+        kinds = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(obj).__mro__]
+        if ("pyspark", "DataFrame") in kinds:
+            return
+        raise wrong_output(
+            obj,
+            "a pyspark.sql.DataFrame for PravegaSparkIOManager: spark_session().createDataFrame(…) makes one of rows; "
+            "tables of Arrow, pandas and Polars are for PravegaArrowIOManager",
+        )
 
     def save(
         self, context: OutputContext, obj: "DataFrame", stream: StreamName, write_id: str, generation: int
