@@ -46,20 +46,22 @@ class PravegaArrowIOManager(StreamIOManager):
     `PravegaSparkIOManager` does, and its materializations report the same. It needs the extra `arrow` of
     dagster-pravega; pandas and Polars are used if they are installed.
 
-    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader` read
-    a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types) and
-    `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
-    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without a
-    group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn` name
-    the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`),
+    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader`
+    read a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types)
+    and `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
+    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without
+    a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
+    name the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`,
+    `protobuf`), `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names others),
     `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
     (`fail`, `drop`), `event_time` and its unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
-    `LazyFrame`. A column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column
-    `event`, each row becomes a JSON object of all columns but `routing_key`, without null values. With the metadata
-    `pravega/options` `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the
-    registry. The stream must exist. All rows are written in one transaction, one batch at a time.
+    `LazyFrame`. A table without rows is a write of nothing, which is done as any other. A column `event` (text or
+    bytes) is the event, and `routing_key` (text) its key; without a column `event`, each row becomes a JSON object
+    of all columns but `routing_key`, without null values. With the metadata `pravega/options` `{"encode": "auto"}`,
+    rows become events by the newest schema of the stream's group in the registry. The stream must exist. All rows
+    are written in one transaction, one batch at a time.
     """
 
     schema_registry: SchemaRegistryResource | None = Field(

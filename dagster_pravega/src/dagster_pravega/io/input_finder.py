@@ -78,7 +78,7 @@ class _Finder:
         given = read_options(context)
         options = {**more_options, **given, **_split_options(context)}
         columns = decoded_columns(context)
-        if columns is not None:  # those of the input win over those of the stream
+        if columns is not None:  # the input may name others than the stream
             options = {name: text for name, text in options.items() if name.lower() != COLUMNS_OPTION}
             options[COLUMNS_OPTION] = columns
         configured = configured_range(context)

@@ -49,7 +49,7 @@ class ArrowOptions:
     """Options of decoding events into columns, and of encoding columns as events.
 
     `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
-    JSON objects without a schema, or events as they are. `columns` are those of JSON events, as SQL writes them.
+    JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
     """
 
     decode: str | None = None

@@ -116,7 +116,7 @@ def _kind_of(value: Any) -> tuple[str, str]:
 
 
 def _check_index(frame: Any) -> None:
-    """Refuse an index that has data. Numbers without a name are those of rows, also of rows that were filtered."""
+    """Refuse an index that has data. Whole numbers without a name only count rows, also after a filter."""
     index = frame.index
     if len(index) and (index.names != [None] or index.inferred_type != "integer"):
         raise ConfigurationError(

@@ -136,8 +136,8 @@ class SchemaOptions:
 class DecodeOptions(SchemaOptions):
     """The options by which events become columns.
 
-    `largest_payload` is the most bytes of a compressed payload once it is unpacked. `columns` are those of the
-    events as SQL writes them, instead of a schema. `changes` is for change events of Debezium only.
+    `largest_payload` is the most bytes of a compressed payload once it is unpacked. `columns` name the
+    fields of the events as SQL writes them, instead of a schema. `changes` is for change events of Debezium only.
     """
 
     format: Format = Format.RAW

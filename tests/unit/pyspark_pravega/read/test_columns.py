@@ -125,7 +125,7 @@ def test_a_given_schema_without_a_column_of_the_read_is_told_to_add_it():
         columns.check(Plan().schema)
 
 
-def test_the_option_columns_names_those_of_events_and_the_read_adds_its_own():
+def test_a_read_adds_its_own_columns_to_the_option_columns():
     given = {"decode": "json", "columns": "id long, at timestamp", "on_error": "null", "metadata_columns": "offset"}
     source = PravegaDataSource(OPTIONS | given)
 
@@ -137,7 +137,7 @@ def test_the_option_columns_names_those_of_events_and_the_read_adds_its_own():
         PravegaDataSource(OPTIONS | given | {"columns": "id"}).schema()
 
 
-def test_the_option_columns_of_a_read_of_changes_gets_those_about_changes():
+def test_a_read_of_changes_adds_the_asked_columns_about_changes():
     given = {"decode": "debezium-json", "columns": "id int", "metadata_columns": "_op,offset", "key": "id"}
 
     assert PravegaDataSource(OPTIONS | given).schema().names == ["id", "_op", "offset"]

@@ -39,7 +39,7 @@ def columns_of(text: str) -> pa.Schema:
 
     The types are Spark's: `boolean`, `byte`, `short`, `int`, `long`, `float`, `double`, `decimal(p,s)`, `string`,
     `binary`, `date`, `timestamp`, `timestamp_ntz`, `array<…>`, `map<…, …>`, `struct<name: type, …>`, and their other
-    names in SQL. A name with other signs than letters, digits and `_` stands in backticks.
+    names in SQL. A name with other signs than letters, digits and `_` needs backticks.
 
     Raises:
         ConfigurationError: the text is not a list of columns, a type is not known, or two columns have one name.
