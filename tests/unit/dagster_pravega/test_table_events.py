@@ -15,7 +15,7 @@ from aiopravega.names import SegmentId
 from dagster_pravega.tables.decoding import decoding_of
 from dagster_pravega.tables.events import event_batches
 from dagster_pravega.tables.options import ArrowOptions
-from dagster_pravega.tables.types import batches_of, check_table
+from dagster_pravega.tables.types import batches_of, check_table, schema_of
 
 STREAM = StreamName("examples", "rides")
 
@@ -147,3 +147,16 @@ def test_rows_of_pandas_that_were_filtered_are_written():
 def test_values_that_are_no_table_are_refused_by_name(value, said):
     with pytest.raises(ConfigurationError, match=said):
         check_table(value)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame({"id": [1, "x"]}), "Could not convert 'x' .*; .* column id .*Give each column one type"),
+        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "Duplicate column names"),
+    ],
+)
+def test_columns_of_pandas_that_are_not_one_type_are_named(frame, said):
+    for convert in (batches_of, schema_of):
+        with pytest.raises(ConfigurationError, match=said):
+            convert(frame)

@@ -91,7 +91,7 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
         case "pyarrow", "Table":
             return value.to_reader(max_chunksize=_ROWS)
         case "pandas", "DataFrame":
-            return pa.Table.from_pandas(value, preserve_index=False).to_reader(max_chunksize=_ROWS)
+            return _of_pandas(value).to_reader(max_chunksize=_ROWS)
         case "polars", name:
             frame = value.collect() if name == "LazyFrame" else value
             return frame.to_arrow().to_reader(max_chunksize=_ROWS)
@@ -104,7 +104,7 @@ def schema_of(value: Any) -> pa.Schema | None:
         case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":
             return value.schema
         case "pandas", "DataFrame":
-            return pa.Schema.from_pandas(value, preserve_index=False)
+            return _of_pandas(value).schema
         case "polars", "DataFrame":
             return value.head(0).to_arrow().schema
     return None
@@ -113,6 +113,16 @@ def schema_of(value: Any) -> pa.Schema | None:
 def _kind_of(value: Any) -> tuple[str, str]:
     """The package and the name of a value's type."""
     return type(value).__module__.partition(".")[0], type(value).__name__
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError) as error:  # of mixed or unknown types, or of equal names
+        reason = "; ".join(map(str, error.args))
+        raise ConfigurationError(
+            f"the pandas.DataFrame cannot become a table: {reason}. Give each column one type, and a name of its own"
+        ) from None
 
 
 def _check_index(frame: Any) -> None:
