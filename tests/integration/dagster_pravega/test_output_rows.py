@@ -63,16 +63,17 @@ def test_rows_of_every_type_are_read_as_they_were_written(write, make_stream, ap
     frame = spark.createDataFrame(VALUES, COLUMNS)
     assert write(lambda: frame, stream).success
     append(stream, ["no JSON"])
-    decoded = {"decode": "json", "columns": COLUMNS}
-    spec = pravega_stream_spec(str(stream), key="rows", options={**decoded, "on_error": "null"})
-    no_errors = dg.AssetIn(spec.key, input_manager_key="arrow", metadata={"pravega/options": {"on_error": "drop"}})
+    options = {"decode": "json", "columns": "name string", "on_error": "null"}
+    spec = pravega_stream_spec(str(stream), key="rows", options=options)
+    columns: dict[str, Any] = {"pravega/columns": COLUMNS}
+    no_errors = {**columns, "pravega/options": {"on_error": "drop"}}
     found: dict[str, Any] = {}
 
-    @dg.asset(ins={"rows": dg.AssetIn(spec.key, input_manager_key="pravega")})
+    @dg.asset(ins={"rows": dg.AssetIn(spec.key, input_manager_key="pravega", metadata=columns)})
     def by_spark(rows: StreamRead) -> None:
         found["spark"], found["events"] = rows.frame.collect(), rows.count.events()
 
-    @dg.asset(ins={"rows": no_errors})
+    @dg.asset(ins={"rows": dg.AssetIn(spec.key, input_manager_key="arrow", metadata=no_errors)})
     def by_arrow(rows: pa.Table) -> None:
         found["arrow"] = rows
 
