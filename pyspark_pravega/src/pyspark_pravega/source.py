@@ -158,7 +158,8 @@ class PravegaDataSource(DataSource):
 
         options = self._read_options
         own = "_columns" in vars(self)  # Spark has asked for the columns, so that the schema is not the user's
-        return self._columns if own or not options.decode.takes_schema_of_reader else read_columns(options, schema)
+        by_options = options.decode.columns is not None or not options.decode.takes_columns
+        return self._columns if own or by_options else read_columns(options, schema)
 
     def _recall(self, schema: StructType) -> None:
         """Take the options that the columns of a table keep, since Spark passes no others; the query's options win."""

@@ -42,6 +42,14 @@ def read(tmp_path):
     return partial(PravegaSparkReadOperator, output_path=str(tmp_path / "out"))
 
 
+def test_columns_that_cannot_work(fails_for_good, read, stream, cuts):
+    json_ = partial(read, stream=str(stream), stream_cuts=cuts, options={"decode": "json"})
+
+    assert "'log' is not a type; known are boolean" in fails_for_good(partial(json_, columns="id log"))
+    twice = partial(json_, columns="id long", options={"decode": "json", "columns": "id int"})
+    assert "but 'id int' in the options: give them once" in fails_for_good(twice)
+
+
 @pytest.fixture
 def bad_range(client, stream, cuts):
     """Ranges that cannot be read, by name."""

@@ -70,6 +70,14 @@ def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_
     assert result["digest"] is None
 
 
+def test_json_becomes_the_columns_that_are_given(run_task, spark, numbers, whole, tmp_path):
+    read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=str(tmp_path / "out"))
+    decoded = partial(read, options={"decode": "json", "on_error": "null"}, columns="number long, rest double")
+    rows = spark.read.parquet(run_task(decoded).result()["path"])
+    assert rows.dtypes == [("number", "bigint"), ("rest", "double"), ("_corrupt_event", "binary")]
+    assert {(row.number, row.rest) for row in rows.collect()} == {(number, number % 7) for number in range(1000)}
+
+
 def test_a_read_that_fails_without_retries_says_why_in_the_cut_ledger(run_task, client, numbers, whole, tmp_path):
     interval = Interval("ada", numbers, "monday")
     ledger = client.cut_ledger(numbers.scope)

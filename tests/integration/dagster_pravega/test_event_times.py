@@ -252,6 +252,18 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     assert "has no partitions yet" in str(nobody.skip_message)
     assert nobody.cursor in (None, key(2))  # nothing is ignored
 
+    past = dg.DailyPartitionsDefinition(start_date="2010-01-01", end_date="2010-02-01")
+
+    @dg.asset(partitions_def=past)
+    def past_day() -> None: ...
+
+    ended = complete_partitions_sensor("ended", stream=str(timed), partitions_def=past, target=[past_day])
+    of_past = dg.Definitions([past_day], sensors=[ended])
+    with dg.build_sensor_context(resources={"pravega": pravega}, definitions=of_past) as context:
+        skipped = ended.evaluate_tick(context)
+    assert not skipped.run_requests
+    assert "all partitions end before its first watermark, at 2013-01-01" in str(skipped.skip_message)
+
     assert client.create_stream(f"{scope}/silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
     with dg.build_sensor_context(resources={"pravega": pravega}) as context:

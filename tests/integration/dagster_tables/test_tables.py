@@ -233,8 +233,11 @@ def test_rows_become_json_and_what_has_no_place_in_it_is_refused(write, contents
     )
     indexed = pd.DataFrame({"event": ["a"]}, index=["row"])
     assert "has an index of its own" in write(indexed)
-    assert "must return a pyarrow.RecordBatchReader" in write(["a"])
-    assert len(contents(sink)) == 2
+    assert "has returned list, but must return a pyarrow.RecordBatchReader" in write(["a"])
+    assert "has returned None, but must return" in write(None)
+    assert write(pd.DataFrame({"event": ["c", "d", None]}).dropna()[1:])["pravega/events"] == 1
+    assert contents(sink)[0] == "d"
+    assert len(contents(sink)) == 3
 
 
 def test_a_preview_is_made_only_if_it_is_asked_for(write, pravega_config):
@@ -247,6 +250,8 @@ def test_a_preview_is_made_only_if_it_is_asked_for(write, pravega_config):
     assert preview.endswith("… (501 bytes)")
 
 
-def test_an_empty_table_is_a_write_of_nothing(write, contents, sink):
-    assert write(pa.table({"event": pa.array([], pa.string())}), partition="a")["pravega/events"] == 0
+def test_a_day_without_rows_is_a_write_of_nothing_and_done(write, contents, sink):
+    for nothing in (pa.table({"event": pa.array([], pa.string())}), pd.DataFrame(), pl.DataFrame({"event": []})):
+        assert write(nothing, partition="a")["pravega/events"] == 0
+    assert "WriteIdReusedError" in write(TABLE, partition="a")  # it is done, with no rows
     assert contents(sink) == []

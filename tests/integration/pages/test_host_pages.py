@@ -84,7 +84,6 @@ def test_airflow(open_page, in_dag, name):
     page = open_page(name)
     given = {
         "CronDataIntervalTimetable": CronDataIntervalTimetable,
-        "schema": json.dumps({"type": "object"}),
         "typed_flights": typed_flights,
         "typed": typed_flights,
         "work": typed_flights,

@@ -1,12 +1,21 @@
 """Options and types of tables: understood, or refused by name."""
 
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.tables.events import event_maker
+from aiopravega.names import SegmentId
+from dagster_pravega.tables.decoding import decoding_of
+from dagster_pravega.tables.events import event_batches
 from dagster_pravega.tables.options import ArrowOptions
+from dagster_pravega.tables.types import batches_of, check_table, schema_of
 
 STREAM = StreamName("examples", "rides")
 
@@ -23,6 +32,8 @@ def test_options_of_how_spark_divides_its_work_have_no_effect():
         ({"on_error": "null"}, "must be one of fail, drop"),
         ({"encode": "avro"}, "must be one of auto"),
         ({"schema_text": "{}"}, "needs 'decode' as json or avro"),
+        ({"columns": "id int"}, "'columns' needs 'decode' as json"),
+        ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "without 'schema_text'"),
         ({"metadata_columns": "all"}, "is not one of tables and record batches"),
     ],
 )
@@ -31,11 +42,25 @@ def test_others_are_refused_by_name(options, complaint):
         ArrowOptions.parse(options)
 
 
-def events_of(table: pa.Table) -> list[tuple[bytes, str | None]]:
+def test_columns_of_json_events_are_given_as_sql_writes_them():
+    options = ArrowOptions.parse({"decode": "json", "columns": "id long, price decimal(10,2), at timestamp"})
+    decoding = decoding_of(options, STREAM, None)
+    event = pa.array([b'{"id":1,"price":1.50,"at":"2026-01-01T00:00:00.123456Z","more":1}'], pa.binary())
+
+    [row] = decoding.batch(event, np.zeros(1, np.int64), SegmentId(STREAM, 0, 0)).to_pylist()
+
+    assert row == {"id": 1, "price": Decimal("1.50"), "at": dt.datetime(2026, 1, 1, 0, 0, 0, 123456, dt.UTC)}
+    with pytest.raises(ConfigurationError, match="'word' is not a type; known are boolean"):
+        decoding_of(ArrowOptions.parse({"decode": "json", "columns": "id word"}), STREAM, None)
+    with pytest.raises(ConfigurationError, match="the option schema_text or columns"):
+        decoding_of(ArrowOptions.parse({"decode": "json"}), STREAM, None)
+
+
+def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:
     """The events of a table, with their keys."""
-    maker = event_maker(table.schema, ArrowOptions(), STREAM, None)
+    rows = table.to_reader(max_chunksize=7) if isinstance(table, pa.Table) else table
     found: list[tuple[bytes, str | None]] = []
-    for batch in maker.batches(table.to_reader(max_chunksize=7)):
+    for batch in event_batches(rows, ArrowOptions(), STREAM, None):
         keys = batch.routing_keys or [None] * len(batch.events)
         found += zip(batch.events, keys, strict=True)
     return found
@@ -75,3 +100,63 @@ def test_the_row_of_an_event_that_is_null_is_named_across_batches():
 def test_columns_that_cannot_be_events_are_refused(columns, complaint):
     with pytest.raises(ConfigurationError, match=complaint):
         events_of(pa.table(columns))
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        pd.DataFrame(),
+        pd.DataFrame({"event": [], "routing_key": []}),
+        pd.DataFrame({"id": [1]}, index=["a"])[:0],
+        pl.DataFrame(),
+        pl.DataFrame({"event": []}),
+        pl.LazyFrame({"id": []}),
+        pa.table({"event": pa.array([], pa.int64())}),
+        pa.RecordBatchReader.from_batches(pa.schema([("event", pa.null())]), []),
+    ],
+)
+def test_a_table_without_rows_has_no_events_whatever_its_columns(nothing):
+    check_table(nothing)
+    assert events_of(batches_of(nothing)) == []
+
+
+def test_columns_of_nulls_are_known_by_their_values():
+    assert events_of(batches_of(pd.DataFrame({"event": ["a"], "routing_key": [None]}))) == [(b"a", None)]
+    with pytest.raises(ConfigurationError, match="row 0 has no event"):
+        events_of(batches_of(pl.DataFrame({"event": [None]})))
+
+
+def test_rows_of_pandas_that_were_filtered_are_written():
+    frame = pd.DataFrame({"id": [1, 2, 3]})
+    for chosen in (frame[frame.id > 1], frame.sort_values("id", ascending=False)[:2], pd.concat([frame, frame])[2:4]):
+        check_table(chosen)
+        assert len(events_of(batches_of(chosen))) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "has returned None, .* writes nothing says so: annotate it with -> None"),
+        ({"id": 1}, "has returned dict, but must return a pyarrow.RecordBatchReader"),
+        (pd.DataFrame({"id": [1]}, index=["a"]), "reset_index"),
+        (pd.DataFrame({"id": [1]}, index=pd.Index([1], name="day")), "reset_index"),
+        (pd.DataFrame({"id": [1]}, index=[0.5]), "reset_index"),
+        (pd.Series([1]), "has returned pandas.Series"),
+    ],
+)
+def test_values_that_are_no_table_are_refused_by_name(value, said):
+    with pytest.raises(ConfigurationError, match=said):
+        check_table(value)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame({"id": [1, "x"]}), "Could not convert 'x' .*; .* column id .*Give each column one type"),
+        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "Duplicate column names"),
+    ],
+)
+def test_columns_of_pandas_that_are_not_one_type_are_named(frame, said):
+    for convert in (batches_of, schema_of):
+        with pytest.raises(ConfigurationError, match=said):
+            convert(frame)

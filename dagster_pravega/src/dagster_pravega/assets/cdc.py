@@ -9,7 +9,7 @@ import dagster as dg
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.landed import declare_table, interval_reads, kinds_of, landed_interval
 from dagster_pravega.io.range_read import StreamRead
-from dagster_pravega.metadata.columns import DECODED_KEY, arrow_schema
+from dagster_pravega.metadata.columns import arrow_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ROWS_KEY
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
@@ -18,7 +18,7 @@ from dagster_pravega.resources.landing_database import TABLE_KEY
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
-from pravega_jobs.merging.reading import change_columns, change_options, merged_table
+from pravega_jobs.merging.reading import change_options, merged_table
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def pravega_cdc_asset(
     )
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
-    named = change_columns(columns, rules)
-    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}}
-    reads |= {TABLE_KEY: table, **({} if named is None else {DECODED_KEY: named})}
+    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}, TABLE_KEY: table}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
         with failing_for_good():

@@ -11,7 +11,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
 from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
-from dagster_pravega.metadata.columns import spark_schema
+from dagster_pravega.metadata.columns import DECODED_KEY, spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
@@ -50,6 +50,7 @@ def build_landed_asset(
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     since: str | None = None,
     consumer: str | None = None,
+    columns: str | None = None,
     input_metadata: Mapping[str, Any] | None = None,
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
@@ -77,6 +78,8 @@ def build_landed_asset(
         partitions_def: partitions of the asset, as an input of the stream reads them.
         since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
         consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
+        columns: the columns of events that the stream's options decode as JSON, as SQL writes them, for example
+            `id long, price double`.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
@@ -88,6 +91,7 @@ def build_landed_asset(
     checked = shown_table(table, None if database_key is None else "", BESIDE)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
+    reads |= {} if columns is None else {DECODED_KEY: columns}
 
     def landed(
         context: dg.AssetExecutionContext, config: WriteConfig, events: StreamRead

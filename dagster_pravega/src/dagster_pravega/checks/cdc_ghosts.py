@@ -13,7 +13,7 @@ from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.sessions import spark_session
 from pravega_jobs.merging import Ghosts, MergeRules
-from pravega_jobs.merging.reading import change_columns, change_options, merged_table
+from pravega_jobs.merging.reading import change_options, merged_table
 from pravega_jobs.spark.frames import load_range
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
@@ -79,8 +79,7 @@ def build_cdc_ghost_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             wanted = pravega.client.resolve(cuts or StreamCutRange(UNBOUNDED, UNBOUNDED), of)
-            named = change_columns(columns, rules)
-            changes = load_range(spark_session(), pravega.get_config(), of, wanted, asked, named)
+            changes = load_range(spark_session(), pravega.get_config(), of, wanted, asked)
             known: dict[str, Any] = {STREAM_KEY: str(of), CUTS_KEY: wanted.to_json()}
             try:
                 ghosts = ghost_keys(changes, rules.key, target).limit(_MOST + 1).collect()

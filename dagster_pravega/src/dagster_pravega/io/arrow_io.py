@@ -46,20 +46,22 @@ class PravegaArrowIOManager(StreamIOManager):
     `PravegaSparkIOManager` does, and its materializations report the same. It needs the extra `arrow` of
     dagster-pravega; pandas and Polars are used if they are installed.
 
-    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader` read
-    a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types) and
-    `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
-    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without a
-    group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn` name
-    the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`),
+    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader`
+    read a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types)
+    and `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
+    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without
+    a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
+    name the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`,
+    `protobuf`), `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names others),
     `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
     (`fail`, `drop`), `event_time` and its unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
-    `LazyFrame`. A column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column
-    `event`, each row becomes a JSON object of all columns but `routing_key`, without null values. With the metadata
-    `pravega/options` `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the
-    registry. The stream must exist. All rows are written in one transaction, one batch at a time.
+    `LazyFrame`. A table without rows is a write of nothing, which is done as any other. A column `event` (text or
+    bytes) is the event, and `routing_key` (text) its key; without a column `event`, each row becomes a JSON object
+    of all columns but `routing_key`, without null values. With the metadata `pravega/options` `{"encode": "auto"}`,
+    rows become events by the newest schema of the stream's group in the registry. The stream must exist. All rows
+    are written in one transaction, one batch at a time.
     """
 
     schema_registry: SchemaRegistryResource | None = Field(
@@ -98,23 +100,27 @@ class PravegaArrowIOManager(StreamIOManager):
             return as_table(reader.read_all())
         return StreamBatches(ranges, count, reader) if kind is StreamBatches else reader
 
+    def check_output(self, obj: Any) -> None:
+        """Refuse all but tables and record batches."""
+        _check_arrow()
+        from dagster_pravega.tables.types import check_table
+
+        check_table(obj)
+
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
-        _check_arrow()
-        from dagster_pravega.tables.events import event_maker
+        from dagster_pravega.tables.events import event_batches
         from dagster_pravega.tables.options import ArrowOptions
         from dagster_pravega.tables.types import batches_of
 
-        rows = batches_of(obj)
-        options = {**self.options, **options_of(context.definition_metadata)}
-        maker = event_maker(rows.schema, ArrowOptions.parse(options), stream, self._registry)
+        options = ArrowOptions.parse({**self.options, **options_of(context.definition_metadata)})
+        batches = event_batches(batches_of(obj), options, stream, self._registry)
         client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
         claimant = claimant_of(context.run_id, context.step_key)
-        write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation, claimant)
+        write_event_batches(client, stream, write_id, batches, ledger, generation, claimant)
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
-        _check_arrow()
         from dagster_pravega.tables.types import schema_of
 
         return arrow_schema(schema_of(obj))

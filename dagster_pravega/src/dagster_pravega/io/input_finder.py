@@ -13,6 +13,7 @@ from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
 from aiopravega.ledger import Claimant, ClaimantState, CutRecord
 from dagster_pravega.io.remote_range import is_handed
+from dagster_pravega.metadata.columns import decoded_columns
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
 from dagster_pravega.metadata.measures import BYTES_KEY, range_measures, taken_measures, times_of
 from dagster_pravega.metadata.ranges import (
@@ -41,7 +42,7 @@ from dagster_pravega.partitions.since_last import range_since_last
 from dagster_pravega.resources.landing_database import tables_of_input
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.ranges import FixedRange
-from pravega_jobs.spark.options import TIME_OPTION, UNSPLIT
+from pravega_jobs.spark.options import COLUMNS_OPTION, TIME_OPTION, UNSPLIT
 
 _SEVERAL: Final = 2
 
@@ -76,6 +77,10 @@ class _Finder:
         context, stream = self._context, self._stream
         given = read_options(context)
         options = {**more_options, **given, **_split_options(context)}
+        columns = decoded_columns(context)
+        if columns is not None:  # the input may name others than the stream
+            options = {name: text for name, text in options.items() if name.lower() != COLUMNS_OPTION}
+            options[COLUMNS_OPTION] = columns
         configured = configured_range(context)
         claim = claim_of(configuration(context).claim, self._run)
         by_ledger = cut_partitions_of(context, stream) is not None

@@ -86,6 +86,14 @@ class StreamIOManager(ConfigurableIOManager):
         """The ranges in the type of the input."""
 
     @abstractmethod
+    def check_output(self, obj: Any) -> None:
+        """Refuse values that are not tables of the engine, before anything is asked or started.
+
+        Raises:
+            ConfigurationError: the value is of another type; the message names it, and those that are taken.
+        """
+
+    @abstractmethod
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write an output exactly once; if it is written already, compare the rows."""
 
@@ -121,6 +129,7 @@ class StreamIOManager(ConfigurableIOManager):
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
+            self.check_output(obj)
             write_id = write_name(context)
             configured = WriteConfig(**(context.config or {})).rebuild
             generation = generation_of(configured, context.step_context.dagster_run)

@@ -45,6 +45,18 @@ def write_name(context: OutputContext) -> str:
     return name_of_write(context.asset_key, partitions, step.dagster_run)
 
 
+def wrong_output(value: object, taken: str) -> ConfigurationError:
+    """The refusal of an asset's value, with its type and the types that are `taken`."""
+    kind = type(value)
+    given = (
+        "None"
+        if value is None
+        else f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}".removeprefix("builtins.")
+    )
+    ways = "" if value is not None else ". An asset that writes nothing says so: annotate it with -> None"
+    return ConfigurationError(f"the asset has returned {given}, but must return {taken}{ways}")
+
+
 def claimant_of(run_id: str, step_key: str) -> str:
     """The work that writes: a step of one run, whose tries have the same code. A run executed again is other work.
 

@@ -39,6 +39,8 @@ def complete_partitions_sensor(
     The first partition is the last one that ends at or before the stream's first watermark. No writer noted times
     before that watermark, so this partition is read from the head, and its materialization says so. Earlier partitions
     are not requested, and the tick's log says so; materialize them by hand if the stream has events of their times.
+    While the stream has no watermark, or while all partitions end before the first one, ticks are skipped with the
+    reason.
 
     Partitions with two dimensions are requested for each complete window of time: one run for each key that the other
     dimension has then. While the other dimension has no keys, ticks are skipped with this as the reason. A key that is
@@ -86,6 +88,8 @@ def complete_partitions_sensor(
             return dg.SkipReason(str(error))
         if isinstance(due, dg.SkipReason):
             return due
+        if due.reason is not None:
+            return dg.SkipReason(due.reason)
         if due.skipped_to is not None:
             context.log.warning(
                 "Partitions from %s to %s are before the first watermark of %s, and are not requested. If it has "
@@ -105,10 +109,14 @@ def complete_partitions_sensor(
 
 @dataclass(frozen=True, slots=True)
 class _DueWindows:
-    """The keys of the next windows that are complete. Windows that end at `skipped_to` or before are left out."""
+    """The keys of the next windows that are complete. Windows that end at `skipped_to` or before are left out.
+
+    `reason` says why there are none, if it is not that the stream has to be written further.
+    """
 
     keys: Sequence[str] = ()
     skipped_to: datetime | None = None
+    reason: str | None = None
 
 
 async def _due(
@@ -124,12 +132,19 @@ async def _due(
     opening = await client.cut_at(stream, first.end, unit=unit)
     begin = first
     if opening.reach is Reach.BEFORE_HISTORY and opening.lower is not None:
-        before = partitions_def.get_prev_partition_window(unit.moment(opening.lower))
+        mark = unit.moment(opening.lower)
+        before, last = partitions_def.get_prev_partition_window(mark), partitions_def.get_last_partition_window()
+        if before is not None and last is not None and before.end > last.end:  # Dagster has no such partition
+            return _DueWindows(
+                reason=f"{stream}: all partitions end before its first watermark, at {mark.isoformat()}. The first "
+                f"that is requested ends at {before.end.isoformat()}, and is not there. If the stream has events of "
+                "earlier times, materialize their partitions by hand: they are read from the head"
+            )
         begin = first if before is None or before.start < first.start else before
     windows = list(islice(_following(partitions_def, begin), most))
-    last = await client.cut_at(stream, windows[-1].end, unit=unit)
-    if last.reach is Reach.NOT_YET:
-        reached = None if last.lower is None else unit.moment(last.lower)
+    closing = await client.cut_at(stream, windows[-1].end, unit=unit)
+    if closing.reach is Reach.NOT_YET:
+        reached = None if closing.lower is None else unit.moment(closing.lower)
         windows = [window for window in windows if reached is not None and window.end <= reached]
     keys = [partitions_def.get_partition_keys_in_time_window(window)[0] for window in windows]
     return _DueWindows(keys, None if begin is first or not keys else begin.start)

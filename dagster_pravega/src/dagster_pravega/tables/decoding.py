@@ -16,6 +16,7 @@ from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.block import DecodedBlock
+from aiopravega.schema.arrow.sql_columns import columns_of
 from aiopravega.schema.open import GroupAddress, find_group, need_group
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
@@ -122,17 +123,16 @@ def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegis
     """
     if options.decode == RAW:
         return _raw(options)
-    if options.schema is not None:
-        is_avro = options.decode == "avro"
-        target: Target = AvroTarget.of(options.schema) if is_avro else JsonTarget(_columns(options.schema))
-        described = f"the given schema ({target.format})"
+    target = _target_of(options)
+    if target is not None:
+        described = f"the given {'schema' if options.columns is None else 'columns'} ({target.format})"
         return Decoding(target.schema, BlockDeserializer(target).decode, options.drops, described, options.time)
     if registry is None:
         if options.decode is None:
             return _raw(options)
         raise ConfigurationError(
             f"the option decode={options.decode} needs a schema: give the IO manager schema_registry, or the option "
-            "schema_text"
+            f"schema_text{' or columns' if options.decode == 'json' else ''}"
         )
     address = GroupAddress.of_stream(stream, options.group, options.namespace)
     find = find_group if options.decode is None else need_group
@@ -155,10 +155,19 @@ def _raw(options: ArrowOptions) -> Decoding:
     return Decoding(RAW_SCHEMA, None, options.drops, "no schema: the events as they are", options.time)
 
 
+def _target_of(options: ArrowOptions) -> Target | None:
+    """The target by the options alone; None: the registry has the schema."""
+    if options.columns is not None:
+        return JsonTarget(columns_of(options.columns))
+    if options.schema is None:
+        return None
+    return AvroTarget.of(options.schema) if options.decode == "avro" else JsonTarget(_columns(options.schema))
+
+
 def _columns(text: str) -> pa.Schema:
-    from aiopravega.schema.json.columns.types import columns_of
+    from aiopravega.schema.json.columns.types import columns_of as columns_of_schema
 
     try:
-        return columns_of(json.loads(text))
+        return columns_of_schema(json.loads(text))
     except ValueError:
         raise ConfigurationError(f"the schema for decode=json is not JSON: {text[:200]!r}") from None

@@ -1,7 +1,8 @@
 """Encoding of tables as events: a column `event` as it is, or each row by a schema of the registry or as JSON."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ class EventMaker:
     schema: pa.Schema
     make: MakeEvents
 
-    def batches(self, rows: pa.RecordBatchReader) -> Iterator[EventBatch]:
+    def batches(self, rows: Iterable[pa.RecordBatch]) -> Iterator[EventBatch]:
         """The events of all rows, some at a time.
 
         Raises:
@@ -63,6 +64,22 @@ class EventMaker:
             before += whole.num_rows
 
 
+def event_batches(
+    rows: pa.RecordBatchReader, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+) -> Iterator[EventBatch]:
+    """The events of a table. A table without rows has none, whatever its columns are: pandas knows no types then.
+
+    Raises:
+        ConfigurationError: a column cannot be a part of an event, by its name or its type.
+        GroupNotFoundError: the options need a schema of the registry, and the stream has no group.
+        PravegaError: the registry cannot be asked.
+    """
+    first = next((batch for batch in rows if batch.num_rows), None)
+    if first is None:
+        return iter(())
+    return event_maker(rows.schema, options, stream, registry).batches(chain([first], rows))
+
+
 def event_maker(
     schema: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> EventMaker:
@@ -76,7 +93,7 @@ def event_maker(
     if len(set(schema.names)) != len(schema.names):
         raise ConfigurationError(f"columns have the same names: {', '.join(schema.names)}")
     plain = pa.schema([pa.field(field.name, _plain(field.name, field.type)) for field in schema])
-    if _KEY in plain.names and plain.field(_KEY).type != pa.string():
+    if _KEY in plain.names and plain.field(_KEY).type not in (pa.string(), pa.null()):
         raise ConfigurationError(f"column {_KEY!r} is {schema.field(_KEY).type}, but must be text")
     values = [field for field in plain if field.name != _KEY]
     if options.encode is not None:
@@ -101,7 +118,7 @@ def _of_events(plain: pa.Schema) -> pa.Schema:
             f"column {others[0]!r} is not part of a write: with a column 'event' there is 'routing_key' at most. Drop "
             "it, or rename 'event', so that each row becomes a JSON object"
         )
-    if plain.field(_EVENT).type not in (pa.string(), pa.binary()):
+    if plain.field(_EVENT).type not in (pa.string(), pa.binary(), pa.null()):
         raise ConfigurationError(f"column 'event' is {plain.field(_EVENT).type}, but must be text or bytes")
     return pa.schema([pa.field(name, pa.binary() if name == _EVENT else pa.string()) for name in plain.names])
 

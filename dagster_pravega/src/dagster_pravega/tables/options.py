@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.spark.options import INTERVAL_OPTIONS, LEDGER_OPTION, TIME_OPTION, TIME_UNIT_OPTION, UNSPLIT
+from pravega_jobs.spark.options import (
+    COLUMNS_OPTION,
+    INTERVAL_OPTIONS,
+    LEDGER_OPTION,
+    TIME_OPTION,
+    TIME_UNIT_OPTION,
+    UNSPLIT,
+)
 
 RAW: Final = "raw"
 AUTO: Final = "auto"
@@ -23,7 +30,18 @@ _GROUP: Final = "schema_registry_group"
 _NAMESPACE: Final = "schema_registry_namespace"
 # Options of intervals, which are known already when these options are read, and of Spark's division of its work.
 _WITHOUT_EFFECT: Final = (*INTERVAL_OPTIONS, *UNSPLIT)
-_KNOWN: Final = (_DECODE, _ENCODE, _ON_ERROR, _SCHEMA, _TYPE, _GROUP, _NAMESPACE, TIME_OPTION, TIME_UNIT_OPTION)
+_KNOWN: Final = (
+    _DECODE,
+    _ENCODE,
+    _ON_ERROR,
+    COLUMNS_OPTION,
+    _SCHEMA,
+    _TYPE,
+    _GROUP,
+    _NAMESPACE,
+    TIME_OPTION,
+    TIME_UNIT_OPTION,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,7 @@ class ArrowOptions:
     """Options of decoding events into columns, and of encoding columns as events.
 
     `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
-    JSON objects without a schema, or events as they are.
+    JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
     """
 
     decode: str | None = None
@@ -42,6 +60,7 @@ class ArrowOptions:
     group: str | None = None
     namespace: str | None = None
     time: str | None = None
+    columns: str | None = None
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
@@ -66,7 +85,13 @@ class ArrowOptions:
             given.get(_GROUP),
             given.get(_NAMESPACE),
             given.get(TIME_OPTION),
+            given.get(COLUMNS_OPTION) or None,
         )
+        if parsed.columns is not None and (parsed.decode != "json" or parsed.schema is not None):
+            raise ConfigurationError(
+                f"the option {COLUMNS_OPTION!r} needs {_DECODE!r} as json, without {_SCHEMA!r}: the columns of other "
+                "events come from their schema"
+            )
         if parsed.schema is not None and parsed.decode not in ("json", "avro"):
             raise ConfigurationError(
                 f"the option {_SCHEMA!r} needs {_DECODE!r} as json or avro; other schemas come from the registry"

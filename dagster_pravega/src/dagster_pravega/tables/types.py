@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
+from dagster_pravega.metadata.written import wrong_output
 
 _ROWS: Final = 10_000
 _PACKAGE: Final = "dagster-pravega"
@@ -32,10 +33,19 @@ def _polars(table: pa.Table) -> Any:
     return pl.from_arrow(table)
 
 
+_PANDAS: Final = ("pandas", "DataFrame")
+_TO_BATCHES: Final = (
+    ("pyarrow", "RecordBatchReader"),
+    ("pyarrow", "RecordBatch"),
+    ("pyarrow", "Table"),
+    _PANDAS,
+    ("polars", "DataFrame"),
+    ("polars", "LazyFrame"),
+)
 # By the package and the name of the type, so that the lookup imports no package.
 _FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
     ("pyarrow", "Table"): _arrow,
-    ("pandas", "DataFrame"): _pandas,
+    _PANDAS: _pandas,
     ("polars", "DataFrame"): _polars,
 }
 TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame or polars.DataFrame"
@@ -55,14 +65,25 @@ def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
     return _FROM_TABLE.get((package, name))
 
 
-def batches_of(value: Any) -> pa.RecordBatchReader:
-    """The rows of an asset's value.
+def check_table(value: Any) -> None:
+    """Refuse an asset's value that is not a table, or that would lose its index.
 
     Raises:
-        ConfigurationError: the value is not a table, or would lose its index.
+        ConfigurationError: the message names the type, or the index.
     """
-    package, name = type(value).__module__.partition(".")[0], type(value).__name__
-    match package, name:
+    if _kind_of(value) not in _TO_BATCHES:
+        raise wrong_output(
+            value,
+            "a pyarrow.RecordBatchReader, RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame "
+            "for PravegaArrowIOManager; a DataFrame of Spark is for PravegaSparkIOManager",
+        )
+    if _kind_of(value) == _PANDAS:
+        _check_index(value)
+
+
+def batches_of(value: Any) -> pa.RecordBatchReader:
+    """The rows of an asset's value, which `check_table` has accepted."""
+    match _kind_of(value):
         case "pyarrow", "RecordBatchReader":
             return value
         case "pyarrow", "RecordBatch":
@@ -71,32 +92,44 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
             return value.to_reader(max_chunksize=_ROWS)
         case "pandas", "DataFrame":
             return _of_pandas(value).to_reader(max_chunksize=_ROWS)
-        case "polars", "DataFrame" | "LazyFrame":
+        case "polars", name:
             frame = value.collect() if name == "LazyFrame" else value
             return frame.to_arrow().to_reader(max_chunksize=_ROWS)
-    raise ConfigurationError(
-        f"the asset has returned {type(value).__qualname__!r}, but must return a pyarrow.RecordBatchReader, "
-        "RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame"
-    )
+    raise AssertionError(f"{type(value)} was not checked")
 
 
 def schema_of(value: Any) -> pa.Schema | None:
     """The columns of an asset's value; None: it is a LazyFrame, or not a table."""
-    package, name = type(value).__module__.partition(".")[0], type(value).__name__
-    match package, name:
+    match _kind_of(value):
         case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":
             return value.schema
         case "pandas", "DataFrame":
-            return pa.Schema.from_pandas(value, preserve_index=False)
+            return _of_pandas(value).schema
         case "polars", "DataFrame":
             return value.head(0).to_arrow().schema
     return None
 
 
+def _kind_of(value: Any) -> tuple[str, str]:
+    """The package and the name of a value's type."""
+    return type(value).__module__.partition(".")[0], type(value).__name__
+
+
 def _of_pandas(frame: Any) -> pa.Table:
-    if frame.index.names != [None] or type(frame.index).__name__ != "RangeIndex":
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError) as error:  # of mixed or unknown types, or of equal names
+        reason = "; ".join(map(str, error.args))
+        raise ConfigurationError(
+            f"the pandas.DataFrame cannot become a table: {reason}. Give each column one type, and a name of its own"
+        ) from None
+
+
+def _check_index(frame: Any) -> None:
+    """Refuse an index that has data. Whole numbers without a name only count rows, also after a filter."""
+    index = frame.index
+    if len(index) and (index.names != [None] or index.inferred_type != "integer"):
         raise ConfigurationError(
             "the pandas.DataFrame has an index of its own, which is not a part of events: make it a column by "
             "reset_index(), or leave it out by reset_index(drop=True)"
         )
-    return pa.Table.from_pandas(frame, preserve_index=False)

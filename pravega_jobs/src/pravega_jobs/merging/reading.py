@@ -8,6 +8,7 @@ from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import forms_of, kind_of
 from pravega_jobs.merging.rules import GHOST_COLUMNS, TIME_COLUMNS, MergeRules
 from pravega_jobs.merging.state import merged_kinds
+from pravega_jobs.spark.options import COLUMNS_OPTION, with_columns
 
 # The columns about a change that a merge needs, and their types.
 _ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
@@ -36,36 +37,29 @@ def merged_table(text: str) -> LandingTable:
     return kind.parse(text)
 
 
-def change_columns(columns: str | None, rules: MergeRules) -> str | None:
-    """The columns of a read, as SQL writes them, with those about the change; None: the source finds them.
-
-    Args:
-        columns: of the source's table. If they name `_change_type`, they are taken as they are.
-        rules: the rules of the merge: to remove ghosts or to keep a history, it needs more columns.
-    """
-    if not columns or _TELLING in columns:
-        return columns or None
-    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(rules).items())])
-
-
 def change_options(columns: str | None, given: Mapping[str, str], rules: MergeRules) -> dict[str, str]:
     """The options of a read of changes, which win over those that are given.
 
     Args:
-        columns: of the source's table; None or empty, if the source finds them.
+        columns: of the source's table, as SQL writes them; None or empty, if the options name them, or the source finds
+            them. The columns about the change are added, unless `_change_type` is among them.
         given: other options of the read; `decode` may be one of Debezium's formats.
         rules: the rules of the merge: to remove ghosts or to keep a history, it needs more columns.
 
     Raises:
-        ConfigurationError: `decode` is not one of Debezium's formats.
+        ConfigurationError: `decode` is not one of Debezium's formats, or columns are given twice.
     """
     small = {name.lower(): value for name, value in given.items()}
     form = small.get(_DECODE, _FORMATS[0])
     if form not in _FORMATS:
         raise ConfigurationError(f"changes are read with decode={', '.join(_FORMATS)}, not with decode={form}")
     found = {_DECODE: form, "changes": "upsert", "key": ",".join(rules.key)}
-    if not columns and _METADATA not in small:
-        found[_METADATA] = ",".join(_about(rules))
+    named, about = with_columns(small, columns).get(COLUMNS_OPTION), _about(rules)
+    if named:
+        more = [] if _TELLING in named else [f"{name} {type_}" for name, type_ in about.items()]
+        found[COLUMNS_OPTION] = ", ".join([named, *more])
+    elif _METADATA not in small:
+        found[_METADATA] = ",".join(about)
     return found
 
 

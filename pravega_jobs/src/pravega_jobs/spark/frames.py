@@ -29,6 +29,13 @@ ENCODE_OPTION: Final = "encode"
 _RAW: Final = "raw"
 _EVENT: Final = "event"
 _ROUTING_KEY: Final = "routing_key"
+# Without the first option, a null would look like a column that does not exist. By default, Spark cuts microseconds.
+_JSON: Final[dict[str, str]] = {
+    "ignoreNullFields": "false",
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 _EVENTS: Final = "events"
 _ENDS: Final = "ends"
 # Spark reports what it has observed a moment after the action; the value never comes if no action has read the frame.
@@ -43,7 +50,6 @@ def load_range(
     stream: StreamName,
     cuts: StreamCutRange,
     options: Mapping[str, str],
-    columns: str | None = None,
 ) -> "DataFrame":
     """The events of a range.
 
@@ -53,12 +59,9 @@ def load_range(
         stream: the stream.
         cuts: the range.
         options: more options of the data source, without the cluster and the range.
-        columns: of the decoded events, as SQL writes them (`id int, name string`); by default as the source knows them.
     """
     keep_secrets_out_of_logs()
     source = spark.read.format(FORMAT).options(**options).options(**connection_options(config), **range_options(cuts))
-    if columns is not None:
-        source = source.schema(columns)
     return source.option(STREAM_OPTION, str(stream)).load()
 
 
@@ -81,19 +84,29 @@ def save_events(
 def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":
     """The rows of a frame as events: a frame with a column `event` as it is, the rows of others as JSON objects.
 
-    A column `routing_key` stays a column, and is not in the JSON. If the options of the write have `encode`, the data
-    source encodes all columns, and the frame stays as it is.
+    A column `routing_key` stays a column, and is not in the JSON. Times have all their microseconds; those with a zone
+    are in UTC, whatever the session's zone is, because a later try must make the same events. If the options of the
+    write have `encode`, the data source encodes all columns, and the frame stays as it is.
     """
     from pyspark.sql import functions
 
     encode = next((value for name, value in options.items() if name.lower() == ENCODE_OPTION), _RAW)
-    if _EVENT in frame.columns or encode.lower() != _RAW:
+    if encode.lower() != _RAW:
         return frame
-    keys = [functions.col(_ROUTING_KEY)] if _ROUTING_KEY in frame.columns else []
+    # pandas knows no types of a frame without rows; Spark then has columns of no type.
+    untyped = {name: functions.col(name).cast("string") for name in _untyped(frame)}
+    if _EVENT in frame.columns:
+        return frame.withColumns(untyped) if untyped else frame
+    keys = [untyped.get(_ROUTING_KEY, functions.col(_ROUTING_KEY))] if _ROUTING_KEY in frame.columns else []
     values = functions.struct(*(f"`{name}`" for name in frame.columns if name != _ROUTING_KEY))
-    # Without the option, a null would look like a column that does not exist.
-    event = functions.to_json(values, {"ignoreNullFields": "false"})
-    return frame.select(event.alias(_EVENT), *keys)
+    return frame.select(functions.to_json(values, _JSON).alias(_EVENT), *keys)
+
+
+def _untyped(frame: "DataFrame") -> list[str]:
+    """The columns of a write that have no type."""
+    return [
+        each.name for each in frame.schema if each.name in (_EVENT, _ROUTING_KEY) and each.dataType.typeName() == "void"
+    ]
 
 
 def with_constants(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
@@ -144,7 +157,6 @@ def load_counted(
     cuts: StreamCutRange,
     options: Mapping[str, str],
     size: int,
-    columns: str | None = None,
 ) -> "tuple[DataFrame, RangeCount]":
     """The same as `load_range`, with its count. `size`: the bytes of the range."""
     from pyspark.sql import Observation, functions
@@ -154,8 +166,7 @@ def load_counted(
     options[METADATA_COLUMNS_OPTION] = ",".join([*asked, READ_BYTES])
     ends = functions.col(READ_BYTES)
     observation = Observation()
-    named = None if columns is None else f"{columns}, {READ_BYTES} bigint"
-    frame = load_range(spark, config, stream, cuts, options, named).observe(
+    frame = load_range(spark, config, stream, cuts, options).observe(
         observation,
         functions.count("*").alias(_EVENTS),
         functions.count(ends).alias(_ENDS),

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError
 
 FORMAT: Final = "pravega"
 # The option for each setting of a connection. What is not given comes from the environment (PRAVEGA_…).
@@ -39,6 +40,8 @@ ON_WRITTEN_OPTION: Final = "on_written"
 REBUILD_OPTION: Final = "rebuild"
 # The work that a write is for, by which a later try of the same run and step recognises its own record. For schedulers.
 CLAIMANT_OPTION: Final = "claimant"
+# The columns of decoded events, as SQL writes them; see `aiopravega.schema.arrow.sql_columns`.
+COLUMNS_OPTION: Final = "columns"
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
 # A metadata column for jobs that count: null in the events' rows. After the last event of each piece of the range comes
@@ -63,6 +66,31 @@ def connection_options(config: PravegaConfig) -> dict[str, str]:
 def range_options(cuts: StreamCutRange) -> dict[str, str]:
     """The options of a read of one range."""
     return dict(zip(RANGE_OPTIONS, cuts.to_json().values(), strict=True))
+
+
+def with_columns(options: Mapping[str, str], columns: str | None) -> dict[str, str]:
+    """The options of a read, with the columns that a job names beside them; None or an empty text: none.
+
+    Raises:
+        ConfigurationError: the options name other columns.
+    """
+    named = next((text for name, text in options.items() if name.lower() == COLUMNS_OPTION and text), None)
+    if columns and named and columns != named:
+        raise ConfigurationError(f"the columns are {columns!r}, but {named!r} in the options: give them once")
+    return {**options, COLUMNS_OPTION: columns} if columns and not named else dict(options)
+
+
+def check_columns(options: Mapping[str, str]) -> None:
+    """Check the columns that the options of a read name, before a session is started.
+
+    Raises:
+        ConfigurationError: they are not columns as SQL writes them.
+    """
+    from aiopravega.schema.arrow.sql_columns import columns_of
+
+    for name, text in options.items():
+        if name.lower() == COLUMNS_OPTION and text:
+            columns_of(text)
 
 
 def interval_options(since: str, until: str) -> dict[str, str]:

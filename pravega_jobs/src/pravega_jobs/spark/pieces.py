@@ -50,10 +50,9 @@ def load_pieces(
     stream: StreamName,
     pieces: Sequence[RangePiece],
     options: Mapping[str, str],
-    columns: str | None = None,
 ) -> "DataFrame":
-    """The events of at least one range. `options` and `columns` are as for `load_range`."""
-    frames = [load_range(spark, config, stream, piece.cuts, _with_times(options, piece), columns) for piece in pieces]
+    """The events of at least one range. `options` are as for `load_range`."""
+    frames = [load_range(spark, config, stream, piece.cuts, _with_times(options, piece)) for piece in pieces]
     return _united(frames)
 
 
@@ -63,12 +62,10 @@ def load_pieces_counted(
     stream: StreamName,
     pieces: Sequence[RangePiece],
     options: Mapping[str, str],
-    columns: str | None = None,
 ) -> "tuple[DataFrame, SumOfCounts]":
     """The same as `load_pieces`, with the count of the events, which the frame's first action counts."""
     loaded = [
-        load_counted(spark, config, stream, piece.cuts, _with_times(options, piece), piece.size, columns)
-        for piece in pieces
+        load_counted(spark, config, stream, piece.cuts, _with_times(options, piece), piece.size) for piece in pieces
     ]
     return _united([frame for frame, _ in loaded]), SumOfCounts([count for _, count in loaded])
 

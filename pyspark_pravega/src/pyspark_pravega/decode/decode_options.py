@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.sizes import LARGEST_PAYLOAD
+from pravega_jobs.spark.options import COLUMNS_OPTION
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ CHANGE_OPTIONS: Final = (
     "decimals",
     "dedup",
 )
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
+DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +136,15 @@ class SchemaOptions:
 class DecodeOptions(SchemaOptions):
     """The options by which events become columns.
 
-    `largest_payload` is the most bytes of a compressed payload once it is unpacked. `changes` is for change events of
-    Debezium only.
+    `largest_payload` is the most bytes of a compressed payload once it is unpacked. `columns` name the
+    fields of the events as SQL writes them, instead of a schema. `changes` is for change events of Debezium only.
     """
 
     format: Format = Format.RAW
     on_error: OnError = OnError.FAIL
     largest_payload: int = LARGEST_PAYLOAD
     changes: "ChangeOptions | None" = None
+    columns: str | None = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -165,23 +167,42 @@ class DecodeOptions(SchemaOptions):
         source = SchemaOptions.parse(given)
         if form is Format.AUTO and source.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
-        on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
+        on_error, columns = choice(given, _ON_ERROR, OnError, OnError.FAIL), _columns(given, form, source)
+        changes = None
         if form.is_changes:
             changes = _changes(given, form, source, on_error)
-            return cls(
-                source.schema, source.type, source.version, source.registry, form, on_error, _largest(given), changes
-            )
-        useless = [name for name in CHANGE_OPTIONS if given.text(name)]
-        if useless:
-            raise ConfigurationError(f"option {useless[0]!r} is for change events of Debezium, not for decode={form}")
-        return cls(source.schema, source.type, source.version, source.registry, form, on_error, _largest(given))
+        else:
+            useless = [name for name in CHANGE_OPTIONS if given.text(name)]
+            if useless:
+                raise ConfigurationError(
+                    f"option {useless[0]!r} is for change events of Debezium, not for decode={form}"
+                )
+        largest = _largest(given)
+        return cls(
+            source.schema, source.type, source.version, source.registry, form, on_error, largest, changes, columns
+        )
 
     @property
-    def takes_schema_of_reader(self) -> bool:
-        """True if the user gives the columns to Spark's reader, or may give them."""
-        if self.format.is_changes:
-            return True
-        return self.format is Format.JSON and self.schema is None and self.registry is None
+    def takes_columns(self) -> bool:
+        """True if the user gives the columns, or may give them."""
+        return self.format.is_changes or (self.format is Format.JSON and self.schema is None and self.registry is None)
+
+
+def _columns(given: Options, form: Format, source: SchemaOptions) -> str | None:
+    columns = given.text(COLUMNS_OPTION)
+    if columns is None or form.is_changes:
+        return columns
+    if form is not Format.JSON:
+        raise ConfigurationError(
+            f"option {COLUMNS_OPTION!r} is for decode={Format.JSON} and change events of Debezium: the columns of "
+            f"decode={form} are those of its schema"
+        )
+    if source.schema is not None or source.registry is not None:
+        raise ConfigurationError(
+            f"option {COLUMNS_OPTION!r} and a schema both give the columns: leave out the columns, or {_SCHEMA!r}, "
+            f"{_SCHEMA_FILE!r} and the options of the registry"
+        )
+    return columns
 
 
 def _changes(given: Options, form: Format, source: SchemaOptions, on_error: OnError) -> "ChangeOptions":

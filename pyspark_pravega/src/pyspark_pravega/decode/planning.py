@@ -32,18 +32,19 @@ def decode_plan(
         options: options of the read.
         config: configuration of the cluster; the registry gets its credentials, unless the options give others.
         streams: the streams of the read.
-        given: the columns of events that the user gave to Spark's reader.
+        given: the columns of events that the user gave, by option or to Spark's reader.
 
     Raises:
         ConfigurationError: no schema is given, or it cannot become columns.
         GroupNotFoundError: the registry has no group for a stream.
         PravegaError: the registry does not answer.
     """
-    if options.takes_schema_of_reader:
+    if options.takes_columns:
         if given is None:
             raise ConfigurationError(
-                "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' "
-                "as a JSON Schema, or with option 'schema_registry_uri'"
+                "decode=json needs the columns: give them as SQL writes them with option 'columns' "
+                "(id long, price double) or with .schema(…) on the reader, with option 'schema_text' as a JSON "
+                "Schema, or with option 'schema_registry_uri'"
             )
         return TypedPlan(JsonTarget(arrow_schema(of_user(given))), given, options.on_error)
     if options.schema is None or options.registry is not None:
@@ -63,10 +64,7 @@ def _target(form: Format, schema: bytes, message: str | None) -> Target:
 
 
 def _json_columns(text: str) -> pa.Schema:
-    """The columns of a JSON Schema, or of Spark's own schema as its JSON.
-
-    Columns in Spark's DDL are refused: only a JVM can read them, and Spark plans data sources in a process without one.
-    """
+    """The columns of a JSON Schema, or of Spark's own schema as its JSON."""
     from aiopravega.schema.json.columns.types import columns_of
 
     try:
@@ -74,7 +72,7 @@ def _json_columns(text: str) -> pa.Schema:
     except ValueError:
         raise ConfigurationError(
             f"the schema for decode=json is not JSON: {text[:200]!r}. Give a JSON Schema, the text of schema.json() of "
-            "a DataFrame, or columns in Spark's DDL with .schema(…) on the reader"
+            "a DataFrame, or columns as SQL writes them with option 'columns'"
         ) from None
     if not isinstance(document, dict) or document.get("type") != "struct":
         return columns_of(document)

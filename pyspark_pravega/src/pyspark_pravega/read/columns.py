@@ -121,9 +121,19 @@ class Columns:
                 )
             if chosen == list(range(len(own))):
                 return self
+        names = {field.name.lower() for field in given.fields}
+        lacking = [
+            f"{each.name} {each.dataType.simpleString()}" for each in self.schema if each.name.lower() not in names
+        ]
+        hint = "leave it out, and select and cast columns of the result"
+        if self.decoding is not None and lacking:
+            hint = (
+                f"add {', '.join(lacking)} at its end, or give only the columns of the events, with option 'columns': "
+                "the read adds its own"
+            )
         raise ConfigurationError(
             f"a read from Pravega has the columns {self.schema.simpleString()}, but the schema {given.simpleString()} "
-            "was given: leave it out, and select and cast columns of the result"
+            f"was given: {hint}"
         )
 
 

@@ -6,12 +6,13 @@ Raw reads import no modules of schemas: the processes that Spark starts for them
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
 from pravega_jobs.spark.options import CORRUPT
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.decode.decode_options import Format
+from pyspark_pravega.decode.decode_options import DecodeOptions, Format
 from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.plan import range_of
@@ -26,7 +27,7 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
 
     Args:
         options: options of the read.
-        given: the schema that the user gave to Spark's reader.
+        given: the schema that the user gave to Spark's reader; not with option `columns`.
 
     Raises:
         ConfigurationError: an option or a schema cannot work.
@@ -36,6 +37,8 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     try:
         decoding: DecodePlan | None = None
         asked = options.metadata_columns
+        if options.decode.columns is not None:
+            given = _named(options.decode, asked)
         if options.decode.format.is_changes:
             decoding, asked = _changes(options, given)
         elif options.decode.format is not Format.RAW:
@@ -72,6 +75,23 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan
 
     own = given and _events_of(options, given, others)
     return change_plan(options.decode, about, own, newest, registered), others
+
+
+def _named(decode: DecodeOptions, asked: tuple[str, ...]) -> StructType:
+    """The columns that option `columns` names, with those about changes that a read of changes is asked for."""
+    from aiopravega.schema.arrow.sql_columns import columns_of
+    from pyspark_pravega.arrow_types import spark_schema
+
+    named = columns_of(decode.columns or "")
+    if decode.format.is_changes:
+        from pravega_jobs.debezium.changes import metadata
+        from pyspark_pravega.decode.change_planning import about_changes
+
+        about, _ = about_changes(asked)
+        for name in about:
+            if name not in named.names:
+                named = named.append(pa.field(name, metadata.TYPES[name]))
+    return spark_schema(named)
 
 
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:

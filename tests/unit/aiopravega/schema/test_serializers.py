@@ -22,6 +22,15 @@ MOMENT = ProtobufFormat(timestamp_pb2.Timestamp)
 HEAD = header(3)
 
 
+class Measured(BaseModel):
+    at: str | None
+    values: list[float]
+
+
+class MeasuredTexts(Measured, ser_json_inf_nan="strings"):
+    pass
+
+
 def forms(name: str):
     return {"Avro": USER, "Json": ANYTHING, "Protobuf": MOMENT}[name]
 
@@ -99,6 +108,8 @@ def test_nonsense_is_a_malformed_event_or_a_value_but_nothing_else(form, payload
         (AvroFormat(VECTORS["avro_schema"], validate=True), {"id": 2**40, "name": "a"}, "does not fit its Avro schema"),
         (USER, "alice", "does not fit its Avro schema"),
         (ANYTHING, {"a": b"bytes"}, "cannot be JSON"),
+        (ANYTHING, {"a": [float("nan")]}, "cannot be JSON: Out of range float values"),
+        (JsonFormat.of_model(Measured), Measured(at=None, values=[0.5, float("inf")]), "ser_json_inf_nan='strings'"),
         (MOMENT, {"seconds": 7}, "it is dict, not google.protobuf.Timestamp"),
         (JsonFormat({"type": "object", "required": ["id"]}, "user", validate=True), {}, r"\$: 'id' is a required"),
     ],
@@ -204,6 +215,14 @@ def test_models_of_pydantic_are_checked_on_both_sides():
         form.writer()({"id": 7})
     with pytest.raises(MalformedEventError, match="it is not a User"):
         form.reader()(b'{"id":"x"}')
+
+
+def test_models_that_write_infinities_as_texts_read_them():
+    form, value = JsonFormat.of_model(MeasuredTexts), MeasuredTexts(at=None, values=[float("-inf")])
+
+    assert form.writer()(value) == b'{"at":null,"values":["-Infinity"]}'
+    assert form.reader()(form.writer()(value)) == value
+    assert form.reader()(form.writer()(MeasuredTexts(at=None, values=[]))).at is None
 
 
 def test_what_functions_of_a_custom_format_raise_has_a_cause():

@@ -114,4 +114,30 @@ def test_a_given_schema_of_decoded_fields_must_be_theirs():
 
     assert columns.check(StructType(columns.schema.fields)) is columns
     with pytest.raises(ConfigurationError, match="leave it out"):
-        columns.check(StructType(columns.schema.fields[:1]))
+        columns.check(StructType(columns.schema.fields[::-1]))
+
+
+def test_a_given_schema_without_a_column_of_the_read_is_told_to_add_it():
+    columns = Columns.of(["offset"], Plan(keeps_corrupt=True))
+
+    added = r"add offset bigint, _corrupt_event binary at its end, or give only .* with option 'columns'"
+    with pytest.raises(ConfigurationError, match=added):
+        columns.check(Plan().schema)
+
+
+def test_a_read_adds_its_own_columns_to_the_option_columns():
+    given = {"decode": "json", "columns": "id long, at timestamp", "on_error": "null", "metadata_columns": "offset"}
+    source = PravegaDataSource(OPTIONS | given)
+
+    shown = "struct<id:bigint,at:timestamp,offset:bigint,_corrupt_event:binary>"
+    assert source.schema().simpleString() == shown
+    with pytest.raises(ConfigurationError, match="add at timestamp, offset bigint, _corrupt_event binary at its end"):
+        PravegaDataSource(OPTIONS | given).reader(StructType().add("id", LongType()))
+    with pytest.raises(ConfigurationError, match="a type is missing"):
+        PravegaDataSource(OPTIONS | given | {"columns": "id"}).schema()
+
+
+def test_a_read_of_changes_adds_the_asked_columns_about_changes():
+    given = {"decode": "debezium-json", "columns": "id int", "metadata_columns": "_op,offset", "key": "id"}
+
+    assert PravegaDataSource(OPTIONS | given).schema().names == ["id", "_op", "offset"]

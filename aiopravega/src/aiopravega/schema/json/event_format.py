@@ -1,6 +1,7 @@
 """JSON values one by one, by the standard library, and models of pydantic."""
 
 import json
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, Self
@@ -12,12 +13,16 @@ from aiopravega.schema.events import OneByOne, Read, Write
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 _DECODER: Final = json.JSONDecoder()
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_NOT_FINITE: Final = ("null", "NaN", "Infinity")
 _LONGEST_COMPLAINT: Final = 300
 
 
 class JsonFormat(OneByOne):
     """Values of a JSON Schema: the values of the module `json`, or models of pydantic.
+
+    JSON has no NaN and no infinities: a value with one is refused, because a reader would get a text or nothing. Models
+    with `ser_json_inf_nan="strings"` write them as "NaN", "Infinity" and "-Infinity", which typed columns also read.
 
     Args:
         schema: the JSON Schema as text, or as a dictionary.
@@ -50,6 +55,11 @@ class JsonFormat(OneByOne):
 
     def writer(self, head: bytes = b"") -> Write:
         encode, problem, model = _ENCODER.encode, self._problem, self._model
+        as_texts = model is not None and model.model_config.get("ser_json_inf_nan") == "strings"
+
+        def may_be_lost(text: str) -> bool:
+            """True if pydantic may have written NaN or an infinity as null, which is not read as a float, or bare."""
+            return not as_texts and any(word in text for word in _NOT_FINITE)
 
         def write(value: Any) -> bytes:
             try:
@@ -65,7 +75,13 @@ class JsonFormat(OneByOne):
         def write_model(value: Any) -> bytes:
             if not isinstance(value, model or BaseModel):
                 raise ConfigurationError(f"a value does not fit its schema: it is {type(value).__name__}")
-            return head + value.model_dump_json(by_alias=True).encode()
+            text = value.model_dump_json(by_alias=True)
+            if may_be_lost(text) and _has_not_finite(value.model_dump()):
+                raise ConfigurationError(
+                    f"a {type(value).__name__} cannot be JSON, which has no NaN and no infinities: give the field "
+                    "None, or the model ser_json_inf_nan='strings'"
+                )
+            return head + text.encode()
 
         if model is not None:
             return write_model
@@ -109,6 +125,17 @@ class JsonFormat(OneByOne):
         if model is not None:
             return read_model
         return read if problem is None else read_valid
+
+
+def _has_not_finite(value: Any) -> bool:
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case dict():
+            return any(_has_not_finite(each) for each in value.values())
+        case list() | tuple() | set():
+            return any(_has_not_finite(each) for each in value)
+    return False
 
 
 def _validator(document: Any) -> Callable[[Any], str]:

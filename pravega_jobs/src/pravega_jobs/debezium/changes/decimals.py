@@ -42,17 +42,16 @@ def convert(
         return _variable(array, kind)
     if pa.types.is_integer(array.type):
         return _whole(array, kind, meaning)
-    if pa.types.is_floating(array.type):
-        if not pc.all(pc.is_finite(array)).as_py():
-            raise BlockError("it is not a finite number")
-        return array.cast(kind)
-    odd = pc.is_in(array, value_set=strings(list(_NOT_NUMBERS)))
+    is_real = pa.types.is_floating(array.type)
+    odd = pc.invert(pc.is_finite(array)) if is_real else pc.is_in(array, value_set=strings(list(_NOT_NUMBERS)))
     if pc.any(odd).as_py():
         if not options.infinity_is_null:
             raise BlockError("it is not a number, or infinite. With on_error=null such a value is null")
-        array = pc.if_else(odd, pa.nulls(len(array), pa.string()), array)
+        array = pc.if_else(odd, pa.nulls(len(array), array.type), array)
         if array.null_count == len(array):
             return pa.nulls(len(array), kind)
+    if is_real:
+        return array.cast(kind)
     way = _way(array, meaning, options, seen, column)
     if way is Decimals.DIGITS:
         return array.cast(kind)

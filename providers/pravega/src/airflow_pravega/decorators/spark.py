@@ -133,10 +133,10 @@ def pravega_spark_task(
     Args:
         python_callable: the function.
         multiple_outputs: make an XCom of each key of a dict that it returns; with `into`, this is always done.
-        **kwargs: `stream`, `master`, `spark_conn_id`, `spark_conf`, `options` (of the read) and `pravega_conn_id`, as
-            `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing; `write_id`,
-            `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has them; and
-            the arguments of all operators.
+        **kwargs: `stream`, `columns`, `master`, `spark_conn_id`, `spark_conf`, `options` (of the read) and
+            `pravega_conn_id`, as `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing;
+            `write_id`, `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has
+            them; and the arguments of all operators.
     """
     return task_decorator_factory(
         python_callable=python_callable,

@@ -16,7 +16,7 @@ from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
-from pravega_jobs.merging.reading import change_columns, change_options, merged_table
+from pravega_jobs.merging.reading import change_options, merged_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,7 +64,6 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         "stream_cuts",
         "table",
         "key",
-        "columns",
         "deletes",
         "new_columns",
         "unsent",
@@ -79,7 +78,6 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         stream_cuts: Mapping[str, str] | XComArg,
         table: str,
         key: Sequence[str],
-        columns: str | None = None,
         deletes: str = "hard",
         new_columns: str = "fail",
         unsent: str = "fail",
@@ -95,7 +93,6 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         self.stream_cuts = stream_cuts
         self.table = table
         self.key = key
-        self.columns = columns
         self.deletes = deletes
         self.new_columns = new_columns
         self.unsent = unsent
@@ -134,8 +131,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             context,
             given,
             work,
-            columns=change_columns(self.columns, rules),
-            more_options=change_options(self.columns, self.options, rules),
+            options={**self.options, **change_options(self.columns, self.options, rules)},
             sink=table_sink("merge", self.table, None, given),
         )
         action, counts = done.result.action, asdict(done.result.counts)

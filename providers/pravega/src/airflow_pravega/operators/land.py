@@ -45,6 +45,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             output. If it has the event times `since` and `until`, only the events with `since <= time < until` are
             landed: `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
             (templated)
+        columns: the columns of events that are decoded as JSON (`options={"decode": "json"}`), as SQL writes them, for
+            example `id long, price double`. (templated)
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the
             table's name with or without its schema. The address of a database is refused: it may have a password.
             (templated)

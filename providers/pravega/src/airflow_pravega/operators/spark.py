@@ -52,6 +52,8 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             as done. If it has the event times `since` and `until`, only the events with `since <= time < until` are
             read: `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
             (templated)
+        columns: the columns of events that are decoded as JSON (`options={"decode": "json"}`), as SQL writes them, for
+            example `id long, price double`. (templated)
         output_path: folder of the files, on any file system that Spark knows. (templated)
         output_format: a format that Spark writes.
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be

@@ -1,7 +1,7 @@
 """One range of a stream in a Spark operator: checked first, read again unsplit if need be, then recorded as done."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -21,7 +21,7 @@ from airflow_pravega.tasks.intervals import declare, finish
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.retries import unsplit_if_need_be
 from pravega_jobs.spark.frames import load_range
-from pravega_jobs.spark.options import TIME_OPTION, interval_options
+from pravega_jobs.spark.options import TIME_OPTION, check_columns, interval_options, with_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,9 +42,18 @@ class Processed(Generic[R]):
 
 
 class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, PravegaSparkOperator):
-    """A Spark operator that reads one range."""
+    """A Spark operator that reads one range.
+
+    Args:
+        columns: the columns of the decoded events, as SQL writes them: `id long, price double`. (templated)
+    """
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToConsumer.operator_extra_links, PravegaSparkLink())
+    template_fields: Sequence[str] = ("columns", *PravegaSparkOperator.template_fields)
+
+    def __init__(self, *, columns: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.columns = columns
 
     def process_range(
         self,
@@ -52,8 +61,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         given: Mapping[str, str],
         work: "Callable[[PravegaClient, DataFrame], R]",
         *,
-        columns: str | None = None,
-        more_options: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
         sink: Sink | None = None,
     ) -> Processed[R]:
         """Have a function process a range, and record that the interval which the range names is done, or has failed.
@@ -63,8 +71,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             given: the range, with the names and times that it may have.
             work: gets a connected client, and the range as a DataFrame. It is called a second time if a segment turns
                 out to be split at a wrong offset.
-            columns: columns of the decoded events, as SQL writes them.
-            more_options: further options of the data source; they win over the options of the task.
+            options: options of the data source; by default the task's, with its columns.
             sink: the target of the function's write, which a take-over of the range can ask.
 
         Raises:
@@ -77,6 +84,8 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             stream = StreamName.parse(self.stream, config.scope)
             self.link_to_consumer(context, stream, given)
             cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
+            named = with_columns(self.options, self.columns) if options is None else options
+            check_columns(named)
             with hook.get_client() as client:
                 fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
                 declare(client, stream, given, sink, context)
@@ -85,9 +94,8 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
                 with self.session(hook, context) as spark:
 
                     def read(more: Mapping[str, str]) -> R:
-                        options = {**self.options, **(more_options or {}), **times, **more}
-                        frame = load_range(spark, config, stream, fixed.cuts, options, columns)
-                        if _DECODE_OPTION in {name.lower() for name in options}:
+                        frame = load_range(spark, config, stream, fixed.cuts, {**named, **times, **more})
+                        if _DECODE_OPTION in {name.lower() for name in named}:
                             self._describe_input(columns=columns_of(frame))
                         return work(client, frame)
 

@@ -4,17 +4,24 @@ The reader reports rows, not events, so each row of its text must be exactly one
 If each event begins with `{` and ends with `}`, an object that begins after the end of an event is at the top level: so
 every event begins a row, and if there are as many rows as events, each event is one row. Other events, such as events
 with white space around them, are put into objects, as in {"event":…}, which takes half as long again.
+
+JSON has no NaN, no infinities and no bytes. They are read as Spark and Java's Jackson write them: as the texts "NaN",
+"Infinity" and "-Infinity", and in base64.
 """
 
+import json
 import re
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as pa_json
 
+from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import borders_of, numbers, values_of
+from aiopravega.schema.arrow.base64_texts import bytes_of
 from aiopravega.schema.arrow.block import BlockError, DecodedBlock, decode_or_search
 
 _FIELD: Final = "event"
@@ -28,6 +35,9 @@ _BYTES_AT_ONCE: Final = 2 * 1024 * 1024
 _BYTES_OF_THREADS: Final = 16 * 1024 * 1024
 _BLOCK: Final = 256 * 1024
 _SEVERAL: Final = "it is not one JSON object, but several"
+# The texts of numbers that JSON does not have, as values: not as names of fields.
+_NOT_FINITE: Final = re.compile(rb'"(NaN|-?Infinity)"(?=\s*[,}\]])')
+_UNREADABLE: Final = (pa.types.is_map, pa.types.is_time, pa.types.is_duration, pa.types.is_interval)
 _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
 
 
@@ -36,6 +46,7 @@ class JsonDecoder:
 
     def __init__(self, schema: pa.Schema, *, threads: bool = False) -> None:
         self._schema = schema
+        self._has_reals = any(_contains(field.type, pa.types.is_floating) for field in schema)
         self._threads = threads
         fields = [field.with_type(_as_read(field.type)) for field in schema]
         self._plain = pa_json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
@@ -65,17 +76,34 @@ class JsonDecoder:
             return [pa.nulls(0, field.type) for field in self._schema]
         try:
             payloads.cast(pa.string())  # the reader does not check that a text is UTF-8
-            # A single event is also put into an object, so that all errors have the same form.
-            if len(payloads) > 1 and _are_lines_of_objects(payloads):
-                return self._columns(self._lines(payloads), len(payloads))
-            events = self._inside(payloads)
-            if events.null_count:
-                raise BlockError("it is null, not a JSON object")
-            return self._columns(
-                pa.Table.from_arrays(events.flatten(), schema=self._plain.explicit_schema), len(events)
-            )
+            try:
+                return self._read(payloads)
+            except pa.ArrowException:
+                again = self._with_numbers(payloads)
+                if again is None:
+                    raise
+                return self._read(again)
         except pa.ArrowException as error:
             raise BlockError(_reason(error)) from None
+
+    def _read(self, payloads: pa.BinaryArray) -> list[pa.Array]:
+        # A single event is also put into an object, so that all errors have the same form.
+        if len(payloads) > 1 and _are_lines_of_objects(payloads):
+            return self._columns(self._lines(payloads), len(payloads))
+        events = self._inside(payloads)
+        if events.null_count:
+            raise BlockError("it is null, not a JSON object")
+        return self._columns(pa.Table.from_arrays(events.flatten(), schema=self._plain.explicit_schema), len(events))
+
+    def _with_numbers(self, payloads: pa.BinaryArray) -> pa.BinaryArray | None:
+        """The payloads with NaN and infinities as the reader takes them, without quotes; None: there are none."""
+        if not self._has_reals:
+            return None
+        given = payloads.to_pylist()
+        found = [_NOT_FINITE.search(event) and _with_numbers(event, self._schema) for event in given]
+        if not any(found):
+            return None
+        return values_of([new or old for new, old in zip(found, given, strict=True)], pa.binary())
 
     def _lines(self, payloads: pa.BinaryArray) -> pa.Table:
         text = pa.py_buffer(_joined(payloads, _NEW_LINE))
@@ -94,7 +122,7 @@ class JsonDecoder:
     def _columns(self, table: pa.Table, rows: int) -> list[pa.Array]:
         if table.num_rows != rows:
             raise BlockError(_SEVERAL)
-        return [_whole(table.column(index)).cast(field.type) for index, field in enumerate(self._schema)]
+        return [_as_wanted(_whole(table.column(index)), field.type) for index, field in enumerate(self._schema)]
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
@@ -119,15 +147,87 @@ def _joined(payloads: pa.BinaryArray, between: bytes) -> memoryview:
     return memoryview(joined.buffers()[2])[: _size(joined)]
 
 
+def check_columns(columns: Iterable[pa.Field], inside: str = "") -> None:
+    """Refuse columns of types that no JSON value can give.
+
+    Raises:
+        ConfigurationError: a column, or a part of one, has such a type; the message has its name.
+    """
+    for column in columns:
+        name, kind = inside + column.name, column.type
+        if any(test(kind) for test in _UNREADABLE):
+            raise ConfigurationError(
+                f"column {name!r} is {kind}, which cannot be read from JSON: give a struct with the fields that are "
+                "needed, or read the events raw and parse them in your own code"
+            )
+        check_columns(_inner(kind), f"{name}.")
+
+
+def _contains(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
+    return test(kind) or any(_contains(inner.type, test) for inner in _inner(kind))
+
+
+def _inner(kind: pa.DataType) -> list[pa.Field]:
+    if pa.types.is_struct(kind):
+        return list(kind)
+    return [kind.value_field] if pa.types.is_list(kind) else []
+
+
 def _as_read(kind: pa.DataType) -> pa.DataType:
-    """The type for the reader. Dates are read as texts: for a date, the reader expects a number."""
-    if pa.types.is_date32(kind):
+    """The type for the reader. Dates are read as texts, for which it expects numbers, and bytes as texts in base64."""
+    if pa.types.is_date32(kind) or pa.types.is_binary(kind):
         return pa.string()
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_as_read(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_as_read(kind.value_type)))
     return kind
+
+
+def _as_wanted(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The column as the reader has made it, in the type of the schema; bytes are in base64."""
+    if not _contains(kind, pa.types.is_binary):
+        return column.cast(kind)
+    if pa.types.is_binary(kind):
+        return bytes_of(column)
+    if pa.types.is_struct(kind):
+        parts = [_as_wanted(column.field(index), field.type) for index, field in enumerate(kind)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
+    return pa.ListArray.from_arrays(
+        column.offsets, _as_wanted(column.values, kind.value_type), type=kind, mask=column.is_null()
+    )
+
+
+def _with_numbers(event: bytes, schema: pa.Schema) -> bytes | None:
+    """An event whose texts of numbers are without quotes where a column has real numbers; None: it is not JSON."""
+    marks = {f"{text.decode()} {number}": text for number, text in enumerate(_NOT_FINITE.findall(event))}
+    names = iter(marks)
+    marked = _NOT_FINITE.sub(lambda _: b'"' + next(names).encode() + b'"', event)
+    try:
+        value = json.loads(marked)
+    except (ValueError, RecursionError):
+        return None
+    reals = set(_texts_of_reals(value, pa.struct(schema)))
+    names = iter(marks)
+
+    def original(_: re.Match[bytes]) -> bytes:
+        name = next(names)
+        text: bytes = marks[name]
+        return text if name in reals else b'"' + text + b'"'
+
+    return _NOT_FINITE.sub(original, event)
+
+
+def _texts_of_reals(value: Any, kind: pa.DataType) -> Iterator[str]:
+    """The texts that stand where a type has real numbers."""
+    if pa.types.is_floating(kind) and isinstance(value, str):
+        yield value
+    elif pa.types.is_struct(kind) and isinstance(value, dict):
+        for field in kind:
+            yield from _texts_of_reals(value.get(field.name), field.type)
+    elif pa.types.is_list(kind) and isinstance(value, list):
+        for item in value:
+            yield from _texts_of_reals(item, kind.value_type)
 
 
 def _size(one: pa.BinaryArray) -> int:

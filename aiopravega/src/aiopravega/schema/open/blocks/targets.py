@@ -68,11 +68,20 @@ class JsonTarget:
     """Columns that are found by name; the schema that an event was written with does not matter.
 
     With `threads`, large blocks are read on all cores. Leave it out where each core has a task already.
+
+    Raises:
+        ConfigurationError: a column has a type that JSON cannot give.
     """
 
     schema: pa.Schema
     format: str = "Json"
     threads: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the columns before any event is read."""
+        from aiopravega.schema.json.columns.decoder import check_columns
+
+        check_columns(self.schema)
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
         """The same decoder for every schema."""

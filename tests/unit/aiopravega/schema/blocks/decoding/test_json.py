@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.json.columns.decoder import JsonDecoder
 from aiopravega.schema.json.columns.types import columns_of
+from aiopravega.schema.open.blocks.targets import JsonTarget
 
 SCHEMA = pa.schema(
     [
@@ -228,3 +229,37 @@ def test_threads_find_the_same(payloads, bad):
     assert [column.equals(other) for column, other in zip(block.columns, alone.columns, strict=True)] == [True] * 4
     assert block.bad == alone.bad
     assert len(block.columns[0]) == 40_000 - len(block.bad)
+
+
+def test_texts_of_numbers_are_numbers_only_where_a_column_is_real(payloads):
+    schema = pa.schema([("x", pa.float64()), ("name", pa.string()), ("more", pa.list_(pa.float32()))])
+    events = payloads(
+        b'{"x": "NaN", "name": "NaN", "more": [1, "-Infinity" ]}',
+        b'{"x": 1.5, "name": "\\"NaN\\", "}',
+        b'{"x": NaN, "unknown": "NaN"}',
+        b'{"x": "nan"}',
+        b'{"NaN": "NaN", "x": "Infinity"}',
+    )
+
+    block = JsonDecoder(schema).decode(events)
+
+    assert [*block.bad] == [3]
+    assert "is of type string, but read as number" in block.bad[3]
+    assert str(block.columns[0].to_pylist()) == "[nan, 1.5, nan, inf]"
+    assert block.columns[1].to_pylist() == ["NaN", '"NaN", ', None, None]
+    assert block.columns[2].to_pylist() == [[1.0, float("-inf")], None, None, None]
+
+
+def test_bytes_are_read_from_base64_and_other_texts_refused(payloads):
+    block = JsonDecoder(pa.schema([("x", pa.binary())])).decode(payloads(b'{"x": "AP8="}', b'{"x": "a!"}', b"{}"))
+
+    assert block.columns[0].to_pylist() == [b"\0\xff", None]
+    assert block.bad == {1: "it is not base64"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.map_(pa.string(), pa.int64()), pa.time64("us"), pa.list_(pa.struct([("a", pa.duration("s"))]))]
+)
+def test_columns_that_json_cannot_give_are_refused_by_name(kind):
+    with pytest.raises(ConfigurationError, match=r"column 'wide.*cannot be read from JSON"):
+        JsonTarget(pa.schema([("wide", kind)]))
