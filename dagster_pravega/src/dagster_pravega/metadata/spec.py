@@ -7,6 +7,7 @@ from dagster import AssetKey, AssetsDefinition, AssetSpec
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.spark.options import is_secret_option
 
 # An asset, or its key, in the forms that users write.
 AssetLike: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
@@ -45,16 +46,17 @@ def pravega_stream_spec(
         tags: tags of the asset.
         owners: owners of the asset.
         options: options of Spark's data source for its readers, such as options of decoding. With `event_time`, the
-            column that has the events' times, assets with partitions of time read the times of their partition. Give no
-            secrets: Dagster shows the options.
+            column that has the events' times, assets with partitions of time read the times of their partition. Secrets
+            are refused: Dagster shows the options.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
         **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
             `code_version`, `partitions_def`; `kinds` are added to the stream's own.
 
     Raises:
-        ConfigurationError: the name is not `scope/stream`.
+        ConfigurationError: the name is not `scope/stream`, or an option is a secret.
     """
     name = StreamName.parse(stream)
+    refuse_secrets(options or {})
     return AssetSpec(
         key=key or [name.scope, name.stream],
         group_name=group_name,
@@ -113,6 +115,20 @@ def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values")
     return {str(name).lower(): str(value) for name, value in given.items()}
+
+
+def refuse_secrets(options: Mapping[str, Any]) -> None:
+    """Check that options may be among metadata, which Dagster keeps and shows.
+
+    Raises:
+        ConfigurationError: an option is a secret.
+    """
+    secret = next((name for name in options if is_secret_option(name)), None)
+    if secret is not None:
+        raise ConfigurationError(
+            f"option {secret!r} would be kept in Dagster's database, and shown on its pages: leave it out, and set "
+            "PRAVEGA_PASSWORD or PRAVEGA_TOKEN where the code runs"
+        )
 
 
 def plain(value: Any) -> Any:
