@@ -6,9 +6,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml  # type: ignore[import-untyped]  # it comes with Dagster, without types
 from dagster.components.testing import create_defs_folder_sandbox
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from pydantic import ValidationError
+from tests.pages.blocks import blocks_of
 
 import dagster_pravega
 from dagster_pravega import (
@@ -113,6 +115,7 @@ IN_PYTHON_ONLY = {
     "build_row_count_check",
     "build_schema_drift_check",
     "build_schema_gate",
+    "pravega_output",
     "complete_partitions_sensor",
 }
 # The signatures from which `**attributes` are.
@@ -309,3 +312,16 @@ def test_two_clusters_of_one_project_share_no_key():
         PravegaScopeComponent(scope="shop", resource_key=name).defs_state_config.key for name in ("pravega", "europe")
     }
     assert len(states) == 2
+
+
+def test_the_files_of_the_how_to_page_fit_into_one_project():
+    files = [yaml.safe_load(block.code) for block in blocks_of("dagster-components") if block.language == "yml"]
+    of_streams = [file["attributes"] for file in files if file["type"] == "dagster_pravega.PravegaStreamComponent"]
+    for attributes in of_streams:
+        assert list(Draft202012Validator(schema_of(PravegaStreamComponent)).iter_errors(attributes)) == []
+    of_one, of_other, attributes = [load(PravegaStreamComponent, attributes)[1] for attributes in of_streams]
+    both = dg.Definitions.merge(of_one, of_other)
+    assert set(both.resources or {}) == {"pravega", "europe"}
+    assert both.resolve_sensor_def("next_visits_of_europe").required_resource_keys == {"europe"}
+    [spec] = attributes.resolve_all_asset_specs()
+    assert spec.kinds == {"pravega", "bronze"}

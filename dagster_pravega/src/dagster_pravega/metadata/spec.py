@@ -1,6 +1,6 @@
 """Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dagster import AssetKey, AssetsDefinition, AssetSpec
@@ -56,7 +56,6 @@ def pravega_stream_spec(
         ConfigurationError: the name is not `scope/stream`, or an option is a secret.
     """
     name = StreamName.parse(stream)
-    refuse_secrets(options or {})
     return AssetSpec(
         key=key or [name.scope, name.stream],
         group_name=group_name,
@@ -64,15 +63,51 @@ def pravega_stream_spec(
         tags=tags,
         owners=owners,
         kinds={KIND, *attributes.pop("kinds", ())},
-        metadata={
-            **(metadata or {}),
-            **({OPTIONS_KEY: dict(options)} if options else {}),
-            STREAM_KEY: str(name),
-            _URI_KEY: f"pravega://{name}",
-            **table_metadata(name),
-        },
+        metadata=_metadata_of(name, options, metadata),
         **attributes,
     )
+
+
+def pravega_output(
+    stream: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    kinds: Collection[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    io_manager_key: str = "pravega_spark",
+) -> dict[str, Any]:
+    """Arguments of `dagster.asset` for an asset that is written to a stream.
+
+    Use them as `@dg.asset(**pravega_output("shop/sums"))`. They are the kind `pravega`, the metadata that name the stream, and the IO manager.
+
+    Args:
+        stream: `scope/stream`.
+        options: options of the write or of readers, such as `encode`. Secrets are refused: Dagster shows the options.
+        kinds: more kinds of the asset.
+        metadata: more metadata.
+        io_manager_key: of the `PravegaSparkIOManager` or `PravegaArrowIOManager`.
+
+    Raises:
+        ConfigurationError: the name is not `scope/stream`, or an option is a secret.
+    """
+    return {
+        "kinds": {KIND, *kinds},
+        "metadata": _metadata_of(StreamName.parse(stream), options, metadata),
+        "io_manager_key": io_manager_key,
+    }
+
+
+def _metadata_of(
+    name: StreamName, options: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    refuse_secrets(options or {})
+    return {
+        **(metadata or {}),
+        **({OPTIONS_KEY: dict(options)} if options else {}),
+        STREAM_KEY: str(name),
+        _URI_KEY: f"pravega://{name}",
+        **table_metadata(name),
+    }
 
 
 def table_metadata(stream: StreamName) -> dict[str, str]:
