@@ -78,7 +78,8 @@ def pravega_output(
 ) -> dict[str, Any]:
     """Arguments of `dagster.asset` for an asset that is written to a stream.
 
-    Use them as `@dg.asset(**pravega_output("shop/sums"))`. They are the kind `pravega`, the metadata that name the stream, and the IO manager.
+    Use them as `@dg.asset(**pravega_output("shop/sums"))`. They are the kind `pravega`, the metadata that name the
+    stream, and the IO manager.
 
     Args:
         stream: `scope/stream`.
