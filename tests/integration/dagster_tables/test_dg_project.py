@@ -88,7 +88,7 @@ def test_a_project_that_dg_has_made_runs_from_yaml_alone(dg, client: PravegaClie
         yaml.safe_dump({**streams, "attributes": {"streams": [wrong], "connection": connection}})
     )
     said = dg("dg", "check", "yaml", status=1)
-    for message in ("'* * *' does not match", "'soon' does not match", "'controler_uri', 'password' were unexpected"):
+    for message in ("a schedule of cron", "a length of time", "'controler_uri', 'password' were unexpected"):
         assert message in said
     assert "controler_uri" in dg("dg", "check", "defs", status=1)
     files["streams"].write_text(yaml.safe_dump(streams))

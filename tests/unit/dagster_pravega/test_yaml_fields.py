@@ -167,19 +167,19 @@ def refusal(component: type, attributes: dict[str, Any]) -> str:
 
 
 WRONG_STREAMS: list[tuple[dict[str, Any], str, str]] = [
-    ({"observe_cron": "* * * *"}, "does not match", "not a schedule of cron"),
-    ({"observe_cron": "61 * * * *"}, "does not match", "not a schedule of cron"),
-    ({"stream": "orders"}, "does not match", "has no scope"),
-    ({"cuts": {"start": "head"}}, "does not match", "'head'"),
-    ({"lag_checks": [{"consumer": "a", "warn_after": "soon"}]}, "does not match", "is not a step in time"),
+    ({"observe_cron": "* * * *"}, "a schedule of cron", "not a schedule of cron"),
+    ({"observe_cron": "61 * * * *"}, "a schedule of cron", "not a schedule of cron"),
+    ({"stream": "orders"}, "'scope/stream, such as", "has no scope"),
+    ({"cuts": {"start": "head"}}, "the text of a cut", "'head'"),
+    ({"lag_checks": [{"consumer": "a", "warn_after": "soon"}]}, "a length of time: 90s", "is not a step in time"),
     ({"lag_checks": [{"consumer": "a", "warn_after": 30}]}, "is not of type 'string'", "is not a step in time"),
     ({"lag_checks": [{"consumer": "a", "warn_bytes": -1}]}, "less than the minimum", "greater than or equal to 0"),
     ({"cut_sensors": [SENSOR | {"since": "first"}]}, "is not one of ['last', 'latest']", "'last' or 'latest'"),
     ({"cut_sensors": [SENSOR | {"combine": "some"}]}, "is not one of ['all', 'any']", "'all' or 'any'"),
     ({"cut_sensors": [SENSOR | {"max_events": 0}]}, "less than the minimum", "greater than or equal to 1"),
-    ({"freshness_policy": {"fail_after": "1mo"}}, "does not match", "a month has no fixed length"),
+    ({"freshness_policy": {"fail_after": "1mo"}}, "was expected", "a month has no fixed length"),
     ({"observ": True}, "'observ' was unexpected", "Did you mean observe?"),
-    ({"automation_condition": "eager"}, "does not match", "instance of AutomationCondition"),
+    ({"automation_condition": "eager"}, "a template, such as", "instance of AutomationCondition"),
 ]
 WRONG: list[tuple[type, dict[str, Any], str, str]] = [
     (PravegaStreamComponent, {"streams": [STREAM | more]}, by_schema, by_code)

@@ -15,7 +15,7 @@ import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from dagster_pravega.components.fields import VARIABLE, Options, Variable, texts_of, texts_without
+from dagster_pravega.components.fields import VARIABLE, Options, Variable, matching, texts_of, texts_without
 from dagster_pravega.components.yaml_part import YamlPart, refused
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
 from dagster_pravega.resources.landing_database import LandingDatabase
@@ -142,12 +142,12 @@ class Spark(ResourcePart):
     master: Annotated[
         str,
         AfterValidator(_master_without_token),
-        WithJsonSchema({"type": "string", "pattern": "^(?!.*token=)"}),
+        WithJsonSchema(matching("^(?!.*token=)", "a master without its token")),
     ] = Field(default=LOCAL, description="Spark's master, if the process has no session yet", examples=["local[2]"])
     spark_conf: Annotated[
         Mapping[str, str],
         AfterValidator(_settings_without_secrets),
-        WithJsonSchema(texts_without(f"^(?!.*({_SECRETS}))")),
+        WithJsonSchema(texts_without(f"^(?!.*({_SECRETS}))", "a setting that is not a secret")),
     ] = Field(
         default={},
         description="settings of a new Spark session; not for credentials",

@@ -98,55 +98,58 @@ def _without_secrets(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return options
 
 
-def texts_without(names: str) -> JsonSchemaValue:
+def matching(pattern: str, expected: str) -> JsonSchemaValue:
+    """The schema of texts that match a pattern; `dg check yaml` says what is expected instead of the pattern."""
+    return {"type": "string", "if": {"pattern": pattern}, "else": {"const": expected}}
+
+
+def texts_without(names: str, expected: str) -> JsonSchemaValue:
     """The schema of named texts or numbers whose names match a pattern."""
     return {
         "type": "object",
-        "propertyNames": {"pattern": names},
+        "propertyNames": matching(names, expected),
         "additionalProperties": {"type": ["string", "number", "boolean"]},
     }
 
 
 Length: TypeAlias = Annotated[
-    timedelta,
-    BeforeValidator(time_of),
-    WithJsonSchema({"type": "string", "pattern": _LENGTH, "examples": ["30m", "6h", "7d"]}),
+    timedelta, BeforeValidator(time_of), WithJsonSchema(matching(_LENGTH, "a length of time: 90s, 30m, 6h, 7d, 2w"))
 ]
 Cron: TypeAlias = Annotated[
-    str, AfterValidator(_cron), WithJsonSchema({"type": "string", "pattern": _CRON, "examples": ["*/5 * * * *"]})
+    str,
+    AfterValidator(_cron),
+    WithJsonSchema(matching(_CRON, "a schedule of cron: minute, hour, day, month, weekday, such as */5 * * * *")),
 ]
 StreamText: TypeAlias = Annotated[
-    str,
-    AfterValidator(_stream),
-    WithJsonSchema({"type": "string", "pattern": "^ *[^/ ]+/[^/ ]+ *$", "examples": ["examples/orders"]}),
+    str, AfterValidator(_stream), WithJsonSchema(matching("^ *[^/ ]+/[^/ ]+ *$", "scope/stream, such as shop/orders"))
 ]
 Position: TypeAlias = Annotated[
     str,
     AfterValidator(_position),
-    WithJsonSchema({"type": "string", "pattern": r"^(?:[A-Za-z0-9+/]{8,}=*|earliest|latest|unbounded)$"}),
+    WithJsonSchema(
+        matching(r"^(?:[A-Za-z0-9+/]{8,}=*|earliest|latest|unbounded)$", "the text of a cut, earliest or latest")
+    ),
 ]
 Since: TypeAlias = Literal["last", "latest"]
 # The name of a variable of the environment that has a secret.
 Variable: TypeAlias = Annotated[
     str,
     AfterValidator(_variable),
-    WithJsonSchema({"type": "string", "pattern": _VARIABLE, "examples": ["PRAVEGA_PASSWORD"]}),
+    WithJsonSchema(matching(_VARIABLE, "the name of a variable of the environment, such as PRAVEGA_PASSWORD")),
 ]
 VARIABLE: Final = Unfilled()
 Options: TypeAlias = Annotated[
     Mapping[str, str | int | float | bool],
     AfterValidator(_without_secrets),
-    WithJsonSchema(texts_without("^(?!.*([pP]assword|[tT]oken)$)")),
+    WithJsonSchema(texts_without("^(?!.*([pP]assword|[tT]oken)$)", "an option that is not a secret")),
 ]
 Condition: TypeAlias = Annotated[
     InstanceOf[dg.AutomationCondition[Any]],
-    WithJsonSchema({"type": "string", "pattern": r"\{\{", "examples": ["{{ dg.AutomationCondition.eager() }}"]}),
+    WithJsonSchema({"type": "string", "const": "a template, such as {{ dg.AutomationCondition.eager() }}"}),
 ]
 Partitions: TypeAlias = Annotated[
     InstanceOf[dg.PartitionsDefinition[Any]],
-    WithJsonSchema(
-        {"type": "string", "pattern": r"\{\{", "examples": ["{{ dg.DailyPartitionsDefinition('2026-01-01') }}"]}
-    ),
+    WithJsonSchema({"type": "string", "const": "a template, such as {{ dg.DailyPartitionsDefinition('2026-01-01') }}"}),
 ]
 
 
