@@ -18,9 +18,12 @@ from dagster_pravega import (
     PravegaScopeComponent,
     PravegaSparkIOManager,
     PravegaStreamComponent,
+    RangeConfig,
     SchemaRegistryResource,
     pravega_stream_spec,
 )
+from dagster_pravega.metadata.written import WriteConfig
+from dagster_pravega.ops.cut_backfill import CutBackfillConfig
 
 SECRETS = {
     name: f"canary-of-{name.lower()}" for name in ("OF_CLUSTER", "OF_OTHER", "OF_REGISTRY", "OF_DATABASE", "OF_MANAGER")
@@ -146,7 +149,10 @@ def test_a_secret_among_the_options_of_a_stream_is_refused_in_python():
 
 
 def test_a_misspelled_field_of_a_resource_is_refused_without_its_value():
-    kinds: tuple[Any, ...] = (PravegaResource, SchemaRegistryResource, LandingDatabase, PravegaSparkIOManager)
+    kinds: tuple[Any, ...] = (
+        *(PravegaResource, SchemaRegistryResource, LandingDatabase, PravegaSparkIOManager, PravegaArrowIOManager),
+        *(RangeConfig, WriteConfig, CutBackfillConfig),
+    )
     for make in kinds:
         with pytest.raises(ValidationError, match="pasword") as refused:
             make(pasword="canary")

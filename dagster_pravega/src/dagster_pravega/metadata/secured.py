@@ -11,8 +11,8 @@ from dagster_pravega.metadata.failures import failing_for_good
 R = TypeVar("R")
 # Dagster's own mark for fields whose values its pages hide.
 SECRET: Final[dict[str, Any]] = {"dagster__is_secret": True}
-# Of resources: Dagster's own let a misspelled field pass, and the run would go to another cluster. The error does not
-# show the value, which may be a secret.
+# Of resources and run configs: Dagster's own let a misspelled field pass, and the run would go to another cluster or
+# range. The error does not show the value, which may be a secret.
 STRICT: Final = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
