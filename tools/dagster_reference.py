@@ -4,8 +4,13 @@ A public function whose docstring lacks an argument is an error, and so is a pub
 """
 
 import inspect
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from enum import Enum
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dagster import Component, ConfigurableIOManager
 from pydantic import BaseModel
@@ -26,6 +31,7 @@ from tools.docstrings import (
 
 import dagster_pravega
 from aiopravega.credentials import ServerConfig
+from dagster_pravega.components.yaml_part import YamlPart
 
 PACKAGE = "dagster_pravega"
 ROOMS = {
@@ -61,12 +67,35 @@ def field_rows(model: type[BaseModel]) -> Iterator[str]:
     if not described:
         return
     yield from ("", "| field | type | default | meaning |", "|---|---|---|---|")
+    shown = yaml_text if issubclass(model, YamlPart) else value_text
     for name, field in sorted(described.items(), key=lambda item: item[0] in shared):
         if field.is_required():
             default = "needed"
         else:
-            default = "" if field.default in (None, PydanticUndefined) else f"`{cell(value_text(field.default))}`"
-        yield f"| `{name}` | {type_cell(field.annotation)} | {default} | {cell(field.description or '')} |"
+            default = "" if field.default in (None, PydanticUndefined) else f"`{cell(shown(field.default))}`"
+        yield f"| `{name}` | {type_cell(unmarked(field.annotation))} | {default} | {cell(field.description or '')} |"
+
+
+def yaml_text(value: Any) -> str:
+    """A default as a file would have it."""
+    match value:
+        case Enum():
+            return value_text(value.value)
+        case timedelta():
+            return f"'{value.total_seconds():g}s'"
+    return value_text(value)
+
+
+def unmarked(kind: Any) -> Any:
+    """A type as readers need it: without the marks of `Annotated`, and an enumeration as its values."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return unmarked(inner[0])
+    if origin in (Union, UnionType):
+        return reduce(or_, (unmarked(each) for each in inner))
+    if inspect.isclass(kind) and issubclass(kind, Enum):
+        return Literal[tuple(each.value for each in kind)]
+    return kind
 
 
 def member_rows(kind: type) -> Iterator[str]:
@@ -102,7 +131,7 @@ def function_section(name: str, function: Any) -> Iterator[str]:
 
 
 def class_section(name: str, kind: type) -> Iterator[str]:
-    """A class: what it is, its arguments or fields, its members; behind a component, the models of its parts."""
+    """A class: what it is, its arguments or fields, its members."""
     yield from ("", f"## {name}", "", description(kind))
     if issubclass(kind, BaseModel):
         yield from field_rows(kind)
@@ -112,23 +141,27 @@ def class_section(name: str, kind: type) -> Iterator[str]:
         }
         yield from ("", *argument_rows(parameters, documented, f"{PACKAGE}.{name}"))
     yield from error_rows(kind)
-    if issubclass(kind, Component):
-        yield from part_sections(kind)
-    elif not issubclass(kind, ConfigurableIOManager):  # Dagster calls the methods of these
+    # Dagster calls the methods of these.
+    if not issubclass(kind, Component | ConfigurableIOManager):
         yield from member_rows(kind)
 
 
-def part_sections(component: type) -> Iterator[str]:
-    """The models of a component's parts, which its module defines."""
-    for name, model in vars(inspect.getmodule(component)).items():
-        if (
-            inspect.isclass(model)
-            and issubclass(model, BaseModel)
-            and model.__module__ == component.__module__
-            and model is not component
-            and not name.startswith("_")
-        ):
-            yield from ("", f"## {name}", "", description(model), *field_rows(model))
+def part_sections(components: Iterable[type[BaseModel]]) -> Iterator[str]:
+    """The parts of components' files, each once: the models that their fields have, and those of these."""
+    found: list[type[BaseModel]] = list(components)
+    of_components = len(found)
+    for model in found:  # it grows
+        for field in model.model_fields.values():
+            found += [part for part in models_in(field.annotation) if part not in found]
+    for part in found[of_components:]:
+        yield from ("", f"## {part.__name__}", "", description(part), *field_rows(part))
+
+
+def models_in(kind: Any) -> list[type[BaseModel]]:
+    """The models of ours in a type, such as that of a list."""
+    if inspect.isclass(kind) and issubclass(kind, BaseModel):
+        return [kind] if kind.__module__.split(".")[0] == PACKAGE else []
+    return [part for each in get_args(kind) for part in models_in(each)]
 
 
 def names() -> dict[str, list[str]]:
@@ -156,4 +189,10 @@ def dagster_pages() -> Iterator[tuple[str, list[str]]]:
         for name in known:
             member = getattr(dagster_pravega, name)
             lines += class_section(name, member) if inspect.isclass(member) else function_section(name, member)
+        lines += part_sections(filter(is_component, (getattr(dagster_pravega, each) for each in known)))
         yield f"dagster/{room}", lines
+
+
+def is_component(member: Any) -> bool:
+    """Return True if a public name is a component."""
+    return inspect.isclass(member) and issubclass(member, Component)

@@ -31,7 +31,10 @@ PAGES_ELSEWHERE: Final = {
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
     "dagster-components 2": "tests/unit/dagster_pravega/test_component.py",
-    "dagster-components 3": "tests/integration/dagster_tables/test_scope_component.py",
+    "dagster-components 3": "tests/unit/dagster_pravega/test_yaml_fields.py",
+    "dagster-components 4": "tests/unit/dagster_pravega/test_yaml_fields.py",
+    "dagster-components 5": "tests/unit/dagster_pravega/test_yaml_fields.py",
+    "dagster-components 6": "tests/integration/dagster_tables/test_scope_component.py",
     "dagster-tables 3": "tests/unit/dagster_pravega/test_cdc_component.py",
     "first-asset 4": "tests/unit/house/test_code_blocks.py",
     "install 1": "tests/unit/house/test_install.py",

@@ -113,7 +113,7 @@ def test_each_run_reads_the_new_flights_and_writes_their_delays_once(client, sco
             writer.write_many(flights(day))
         said = materialize()
         assert said["carriers and days"] == len(CARRIERS)
-        assert said["dagster/row_count"] == len(CARRIERS)
+        assert said["pravega/events"] == len(CARRIERS)
 
     records = client.cut_ledger(scope).records("dagster/delays_of_carriers", stream)
     assert [record.is_done for record in records] == [True for _ in days]

@@ -27,7 +27,7 @@ from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.io.remote_range import HandedRange
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.ranges import RangeConfig
-from dagster_pravega.metadata.spec import pravega_stream_spec
+from dagster_pravega.metadata.spec import pravega_output, pravega_stream_spec
 from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
@@ -76,6 +76,7 @@ __all__ = [
     "hand_over",
     "observe_pravega_stream",
     "pravega_cdc_asset",
+    "pravega_output",
     "pravega_stream_spec",
     "spark_session",
 ]

@@ -131,9 +131,13 @@ def test_an_observation_has_a_new_version_only_after_a_write(stream, append, res
     first, metadata = observe()
     assert first == client.tail(stream).to_text()
     assert metadata["pravega/readable_bytes"] == BYTES
-    assert observe()[0] == first
+    again, of_same_tail = observe()
+    assert again == first
     append(stream, ["more"])
-    assert observe()[0] != first
+    other, of_write = observe()
+    assert other != first
+    times = [each["dagster/last_updated_timestamp"] for each in (metadata, of_same_tail, of_write)]
+    assert times[0] <= times[1] < times[2]
     assert observed.specs_by_key[dg.AssetKey([stream.scope, stream.stream])].metadata["pravega/options"] == {
         "decode": "json"
     }

@@ -69,10 +69,11 @@ def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client
     table = f"parquet:{tmp_path}/table"
     asset = build_landed_asset(spec, key=LAKE, table=table, transform=texts, since="last", group_name="lake")
     first = run(spec, asset)
-    assert (first["pravega/landing"], first["dagster/row_count"], first["pravega/events"]) == ("append", 2, 2)
+    assert (first["pravega/landing"], first["pravega/rows"], first["pravega/events"]) == ("append", 2, 2)
+    assert first["dagster/last_updated_timestamp"] == holdings(table)[0].landed_at.timestamp()
     assert (first["pravega/consumer"], first["pravega/generation"]) == (OWNER, 1)
     append(stream, ["c"])
-    assert run(spec, asset)["dagster/row_count"] == 1
+    assert run(spec, asset)["pravega/rows"] == 1
     assert Counter(text for _, text in in_folder(f"{tmp_path}/table").elements()) == Counter("abc")
     assert sorted(each.rows for each in holdings(table)) == [1, 2]
     records = client.cut_ledger(stream.scope).records(OWNER, stream)
@@ -81,9 +82,28 @@ def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client
 
     kill_after_write(records[-1])
     append(stream, ["d"])
-    assert run(spec, asset)["dagster/row_count"] == 1
+    assert run(spec, asset)["pravega/rows"] == 1
     assert Counter(text for _, text in in_folder(f"{tmp_path}/table").elements()) == Counter("abcd")
     assert all(record.is_done for record in client.cut_ledger(stream.scope).records(OWNER, stream))
+
+
+def test_the_row_count_is_of_the_table_and_events_are_of_the_run(run, stream, append, table, client, instance):
+    spec = pravega_stream_spec(str(stream))
+    partitions = StreamCutPartitions(str(stream), consumer="lander")
+    asset = build_landed_asset(spec, key=LAKE, table=table, partitions_def=partitions)
+    ledger = client.cut_ledger(stream.scope)
+    ledger.create()
+    head, middle = client.head(stream), client.tail(stream)
+    append(stream, ["c"])
+    for name, cuts in {"1": StreamCutRange(head, middle), "2": StreamCutRange(middle, client.tail(stream))}.items():
+        ledger.claim(Interval("lander", stream, name), cuts)
+    instance.add_dynamic_partitions(partitions.name, ["1", "2"])
+
+    counts = ("dagster/row_count", "dagster/partition_row_count", "pravega/rows", "pravega/events")
+    landed = [run(spec, asset, partition_key=name) for name in ("1", "2", "1")]
+    assert [[metadata[count] for count in counts] for metadata in landed] == [[2, 2, 2, 2], [3, 1, 1, 1], [3, 2, 2, 2]]
+    times = [metadata["dagster/last_updated_timestamp"] for metadata in landed]
+    assert times[0] == times[2] < times[1]
 
 
 def test_a_partition_is_landed_once_and_replaced_by_a_new_generation(

@@ -42,7 +42,7 @@ def dg(tmp_path: Path, pravega_config) -> Callable[..., str]:
         "UV_OFFLINE": "1",
     }
 
-    def run(program: str, *words: str) -> str:
+    def run(program: str, *words: str, status: int = 0) -> str:
         done = subprocess.run(
             [PROGRAMS / program, *words],
             cwd=project if project.exists() else tmp_path,
@@ -53,7 +53,7 @@ def dg(tmp_path: Path, pravega_config) -> Callable[..., str]:
             timeout=LIMIT,
             check=False,
         )
-        assert done.returncode == 0, f"{program} {words}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == status, f"{program} {words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
     return run
@@ -81,6 +81,17 @@ def test_a_project_that_dg_has_made_runs_from_yaml_alone(dg, client: PravegaClie
     whole["attributes"] |= {"scope": scope, "key_prefix": ["all"]}
     files["streams"].write_text(yaml.safe_dump(streams))
     files["scope"].write_text(yaml.safe_dump(whole))
+
+    wrong = {**rides, "observe_cron": "* * *", "lag_checks": [{"consumer": "pages", "error_after": "soon"}]}
+    connection = {"controler_uri": "tcp://there:9090", "password": "hush"}
+    files["streams"].write_text(
+        yaml.safe_dump({**streams, "attributes": {"streams": [wrong], "connection": connection}})
+    )
+    said = dg("dg", "check", "yaml", status=1)
+    for message in ("a schedule of cron", "a length of time", "'controler_uri', 'password' were unexpected"):
+        assert message in said
+    assert "controler_uri" in dg("dg", "check", "defs", status=1)
+    files["streams"].write_text(yaml.safe_dump(streams))
 
     dg("dg", "check", "yaml")
     dg("dg", "utils", "refresh-defs-state")

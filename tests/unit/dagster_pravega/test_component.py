@@ -15,7 +15,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
 from dagster_pravega import PravegaCdcComponent, PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
-from dagster_pravega.components.connection import resource_of
+from dagster_pravega.components.connection import Connection
 
 ORDERS: dict[str, Any] = {
     "stream": "shop/orders",
@@ -72,12 +72,15 @@ def test_the_assets_of_a_sensor_have_its_partitions(load):
     ("change", "message"),
     [
         ({"stream": "orders"}, "has no scope"),
+        ({"cuts": {"start": "soon"}}, "soon"),
+        ({"freshness_checks": [{}]}, "has no limit"),
         ({"lag_checks": [{"consumer": "billing"}]}, "has no limit"),
         ({"lag_checks": [{"consumer": "billing", "warn_after": "soon"}]}, "is not a step in time"),
         ({"lag_checks": [{"consumer": "billing", "warn_after": "1mo"}]}, "a month has no fixed length"),
-        ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "on_open": "hope"}]}, "on_open is 'hope'"),
-        ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "max_bytes": 0}]}, "max_bytes is 0"),
-        ({"sensor": {}}, "sensor"),
+        ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "on_open": "hope"}]}, "'wait', 'take_over' or 'skip'"),
+        ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "max_bytes": 0}]}, "max_bytes"),
+        ({"sensor": {}}, "there is no field 'sensor'"),
+        ({"automation_condition": "{{ dg.AutomationCondition.eager() }}"}, "not both"),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_loaded(load, change, message):
@@ -104,9 +107,9 @@ def test_files_of_one_connection_have_one_resource_others_are_refused(load):
         {"streams": [{"stream": f"shop/{name}"}], "connection": {"scope": "shop"}} for name in ("orders", "visits")
     ]
     dg.Definitions.merge(*map(load, files))
-    by_name, by_text = ({"scope": text} for text in (dg.EnvVar("SCOPE"), "SCOPE"))
-    assert resource_of(by_name) is resource_of(dict(by_name))
-    assert resource_of(by_name) is not resource_of(by_text)
+    shop = Connection(scope="shop", password_env="SHOP_PASSWORD")
+    assert shop.resource() is shop.model_copy().resource()
+    assert shop.resource() is not Connection(scope="shop", token_env="SHOP_PASSWORD").resource()
     files[1]["connection"] = {"scope": "web"}
     with pytest.raises(dg.DagsterInvariantViolationError, match="different resources with same key 'pravega'"):
         dg.Definitions.merge(*map(load, files))

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega import observe_pravega_stream, pravega_stream_spec
+from dagster_pravega import observe_pravega_stream, pravega_output, pravega_stream_spec
 from dagster_pravega.metadata.spec import stream_of
 
 
@@ -85,3 +85,18 @@ def test_without_metadata_the_key_says_it():
 def test_a_long_key_needs_the_metadata():
     with pytest.raises(ConfigurationError, match="pravega/stream"):
         stream_of(dg.AssetKey(["a", "b", "c"]), {})
+
+
+def test_an_asset_that_is_written_to_a_stream_has_its_kind_and_name():
+    @dg.asset(**pravega_output("shop/sums", kinds=["json"], options={"encode": "auto"}, io_manager_key="arrow"))
+    def sums() -> None: ...
+
+    [spec] = sums.specs
+    assert spec.kinds == {"pravega", "json"}
+    assert stream_of(spec.key, spec.metadata) == "shop/sums"
+    assert spec.metadata["pravega/options"] == {"encode": "auto"}
+    assert spec.metadata["dagster/uri"] == "pravega://shop/sums"
+    assert sums.required_resource_keys == {"arrow"}
+    for wrong in ({"stream": "sums"}, {"stream": "shop/sums", "options": {"schema_registry_password": "canary"}}):
+        with pytest.raises(ConfigurationError):
+            pravega_output(**wrong)

@@ -11,7 +11,7 @@ from dagster_pravega.assets.landed import declare_table, interval_reads, kinds_o
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import arrow_schema
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import ROWS_KEY
+from dagster_pravega.metadata.measures import ROWS_KEY, updated_at
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
 from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
 from dagster_pravega.resources.landing_database import TABLE_KEY
@@ -149,6 +149,7 @@ def _described(table: str, done: Merged) -> dict[str, Any]:
         TABLE_NAME_KEY: table.partition(":")[2],
         MERGE_KEY: done.action.value,
         _CHANGES_KEY: done.holding.rows,
+        **updated_at(done.holding.landed_at),
         **{f"pravega/{name}": number for name, number in counts.items()},
         **({"pravega/new_columns": added} if added else {}),
     }

@@ -13,7 +13,7 @@ from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
+from dagster_pravega.metadata.measures import CONSUMER_KEY, EVENTS_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY, updated_at
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
 from dagster_pravega.metadata.steps import part_names
@@ -27,12 +27,14 @@ from dagster_pravega.resources.landing_database import (
     sink_of_table,
 )
 from pravega_jobs.identity.names import consumer_of_assets
-from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.landing import Action, Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ACTION_KEY: Final = "pravega/landing"
+_ROWS_KEY: Final = "pravega/rows"
 _WAYS: Final = (
     "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
     "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
@@ -65,8 +67,9 @@ def build_landed_asset(
     tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) also needs the next generation.
 
     The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
-    interval's rows in the table, their columns, the generation, and `pravega/landing`: `append`, `replace` or
-    `nothing`. The number of events of a run that did nothing is not known.
+    interval's rows in the table (`pravega/rows`), the rows of the whole table if its format counts them, their columns,
+    the time of the landing, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. The number of
+    events of a run that did nothing is not known if the asset has a `transform`.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -112,9 +115,12 @@ def build_landed_asset(
                 event_times=interval.of_times,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
-            rows = ROWS_OF_PARTITION_KEY if context.has_partition_key else ROWS_KEY
-            metadata = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
+            metadata = {**spark_schema(frame), **_described(table, done), **rows_of(target)}
+            if context.has_partition_key:
+                metadata[ROWS_OF_PARTITION_KEY] = done.holding.rows
             metadata |= events.metadata()
+            if transform is None and done.action is Action.NOTHING:  # the frame was not read, and rows are events
+                metadata[EVENTS_KEY] = done.holding.rows
             events.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 
@@ -225,7 +231,15 @@ def _described(table: str, done: Landed) -> dict[str, Any]:
         TABLE_KEY: table if folder is None else dg.MetadataValue.path(folder),
         ACTION_KEY: done.action.value,
         GENERATION_KEY: done.holding.generation,
+        _ROWS_KEY: done.holding.rows,
+        **updated_at(done.holding.landed_at),
     }
+
+
+def rows_of(table: LandingTable) -> dict[str, Any]:
+    """Metadata of the rows of a whole table; none if its format does not count them."""
+    state = state_of(table)
+    return {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
 
 
 def _version(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:

@@ -24,6 +24,7 @@ from dagster_pravega.metadata.measures import data_version
 from dagster_pravega.metadata.preview import preview
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
+from dagster_pravega.metadata.secured import STRICT
 from dagster_pravega.metadata.spec import stream_of
 from dagster_pravega.metadata.steps import part_name, step_of
 from dagster_pravega.metadata.written import WriteConfig, claimant_of, write_name
@@ -40,6 +41,8 @@ _ranges_read: "dict[_Step, dict[str, tuple[StreamIOManager, InputRange]]]" = {}
 
 class StreamIOManager(ConfigurableIOManager):
     """Ranges of streams as inputs, exactly-once writes as outputs; engines derive from it."""
+
+    model_config = STRICT
 
     pravega: ResourceDependency[PravegaResource]
     options: dict[str, str] = Field(

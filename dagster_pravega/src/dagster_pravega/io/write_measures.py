@@ -17,13 +17,13 @@ from dagster_pravega.metadata.measures import (
     FROM_HEAD_KEY,
     MARKS_KEY,
     PARTITION_KEY,
-    ROWS_KEY,
     ROWS_OF_PARTITION_KEY,
     TIMES_KEY,
     WHOLE_KEY,
     measures,
     range_measures,
     segments_table,
+    updated_at,
 )
 from dagster_pravega.metadata.spec import table_metadata
 from dagster_pravega.metadata.written import GENERATION_KEY, WRITE_ID_KEY
@@ -54,13 +54,17 @@ class WrittenOutput:
         return cls(stream, done, client.resolve(cuts, stream) if cuts else None)
 
     def metadata(self, client: PravegaClient, generation: int, *, of_partition: bool) -> dict[str, Any]:
-        """Numbers, cuts, name and generation; with `of_partition`, the row count is one of a partition."""
+        """Numbers, cuts, name, generation and time; with `of_partition`, also the rows of the partition.
+
+        The number of all rows of a stream is not known without reading it.
+        """
         record = self.done.record
         seconds = self.done.seconds if self.done.by_this_try else None
         metadata: dict[str, Any] = {
             **measures(str(self.stream), record.total_events, record.total_bytes, seconds),
             **table_metadata(self.stream),
-            ROWS_OF_PARTITION_KEY if of_partition else ROWS_KEY: record.total_events,
+            **({ROWS_OF_PARTITION_KEY: record.total_events} if of_partition else {}),
+            **({} if record.done_at is None else updated_at(record.done_at)),
             WRITE_ID_KEY: record.write_id,
             GENERATION_KEY: generation,
         }

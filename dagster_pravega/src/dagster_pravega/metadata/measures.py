@@ -5,8 +5,8 @@ partition.
 """
 
 import hashlib
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from dagster import DataVersion, MetadataValue
@@ -14,7 +14,7 @@ from dagster import DataVersion, MetadataValue
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.cuts import SegmentRange
 from aiopravega.ledger import CutRecord
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, plain
 
 EVENTS_KEY: Final = "pravega/events"
 BYTES_KEY: Final = "pravega/bytes"
@@ -32,8 +32,10 @@ RANGES_KEY: Final = "pravega/ranges"
 START_KEY: Final = "pravega/start"
 END_KEY: Final = "pravega/end"
 SEGMENTS_KEY: Final = "pravega/segment_ranges"
+# Of the whole table, not of a write.
 ROWS_KEY: Final = "dagster/row_count"
 ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
+_UPDATED_KEY: Final = "dagster/last_updated_timestamp"
 _NOT_KNOWN: Final = "not known"
 # Dagster stores versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, with the asset's key.
 _LONGEST_VERSION: Final = 1024
@@ -91,6 +93,17 @@ def taken_measures(taken: CutRecord | None) -> dict[str, Any]:
     if times is not None:
         metadata[TIMES_KEY] = {"since": times[0].isoformat(), "until": times[1].isoformat()}
     return metadata
+
+
+def updated_at(time: datetime) -> dict[str, Any]:
+    """Metadata of the last change of the data, by which Dagster's checks of freshness judge."""
+    return {_UPDATED_KEY: MetadataValue.timestamp(time)}
+
+
+def update_of(metadata: Mapping[str, Any]) -> datetime | None:
+    """The time that `updated_at` has put into metadata; None: they have none."""
+    value = plain(metadata.get(_UPDATED_KEY))
+    return None if value is None else datetime.fromtimestamp(float(value), UTC)
 
 
 def times_of(taken: CutRecord | None) -> Times | None:

@@ -21,6 +21,7 @@ from pydantic import Field
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from dagster_pravega.metadata.measures import BYTES_KEY, RANGES_KEY, RUN_EVENTS_KEY
+from dagster_pravega.metadata.secured import STRICT
 from dagster_pravega.metadata.spec import CUTS_KEY, plain
 from dagster_pravega.metadata.steps import upstream_key
 from dagster_pravega.metadata.written import WRITE_ID_KEY
@@ -31,6 +32,8 @@ _CHECK_WAY: Final = "give the check the range (cuts)"
 
 class RangeConfig(Config):
     """A range of a stream: two StreamCuts, as texts or by name. The start is included, the end is not."""
+
+    model_config = STRICT
 
     start: str | None = Field(
         default=None, description="text of the first StreamCut, or earliest or latest; default the stream's head"

@@ -4,13 +4,16 @@ from abc import abstractmethod
 from typing import Any, Final, Generic, TypeVar
 
 from dagster import ConfigurableResource, InitResourceContext
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from dagster_pravega.metadata.failures import failing_for_good
 
 R = TypeVar("R")
 # Dagster's own mark for fields whose values its pages hide.
 SECRET: Final[dict[str, Any]] = {"dagster__is_secret": True}
+# Of resources and run configs: Dagster's own let a misspelled field pass, and the run would go to another cluster or
+# range. The error does not show the value, which may be a secret.
+STRICT: Final = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
 class SecuredResource(ConfigurableResource[R], Generic[R]):
@@ -18,6 +21,8 @@ class SecuredResource(ConfigurableResource[R], Generic[R]):
 
     So a failure belongs to the step of the call. A run checks the configuration when it sets the resource up.
     """
+
+    model_config = STRICT
 
     username: str | None = Field(default=None, description="name for Basic authentication, together with the password")
     password: str | None = Field(

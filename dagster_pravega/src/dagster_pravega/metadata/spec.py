@@ -1,12 +1,13 @@
 """Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dagster import AssetKey, AssetsDefinition, AssetSpec
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.spark.options import is_secret_option
 
 # An asset, or its key, in the forms that users write.
 AssetLike: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
@@ -45,14 +46,14 @@ def pravega_stream_spec(
         tags: tags of the asset.
         owners: owners of the asset.
         options: options of Spark's data source for its readers, such as options of decoding. With `event_time`, the
-            column that has the events' times, assets with partitions of time read the times of their partition. Give no
-            secrets: Dagster shows the options.
+            column that has the events' times, assets with partitions of time read the times of their partition. Secrets
+            are refused: Dagster shows the options.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
         **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
             `code_version`, `partitions_def`; `kinds` are added to the stream's own.
 
     Raises:
-        ConfigurationError: the name is not `scope/stream`.
+        ConfigurationError: the name is not `scope/stream`, or an option is a secret.
     """
     name = StreamName.parse(stream)
     return AssetSpec(
@@ -62,15 +63,52 @@ def pravega_stream_spec(
         tags=tags,
         owners=owners,
         kinds={KIND, *attributes.pop("kinds", ())},
-        metadata={
-            **(metadata or {}),
-            **({OPTIONS_KEY: dict(options)} if options else {}),
-            STREAM_KEY: str(name),
-            _URI_KEY: f"pravega://{name}",
-            **table_metadata(name),
-        },
+        metadata=_metadata_of(name, options, metadata),
         **attributes,
     )
+
+
+def pravega_output(
+    stream: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    kinds: Collection[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    io_manager_key: str = "pravega_spark",
+) -> dict[str, Any]:
+    """Arguments of `dagster.asset` for an asset that is written to a stream.
+
+    Use them as `@dg.asset(**pravega_output("shop/sums"))`. They are the kind `pravega`, the metadata that name the
+    stream, and the IO manager.
+
+    Args:
+        stream: `scope/stream`.
+        options: options of the write or of readers, such as `encode`. Secrets are refused: Dagster shows the options.
+        kinds: more kinds of the asset.
+        metadata: more metadata.
+        io_manager_key: of the `PravegaSparkIOManager` or `PravegaArrowIOManager`.
+
+    Raises:
+        ConfigurationError: the name is not `scope/stream`, or an option is a secret.
+    """
+    return {
+        "kinds": {KIND, *kinds},
+        "metadata": _metadata_of(StreamName.parse(stream), options, metadata),
+        "io_manager_key": io_manager_key,
+    }
+
+
+def _metadata_of(
+    name: StreamName, options: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    refuse_secrets(options or {})
+    return {
+        **(metadata or {}),
+        **({OPTIONS_KEY: dict(options)} if options else {}),
+        STREAM_KEY: str(name),
+        _URI_KEY: f"pravega://{name}",
+        **table_metadata(name),
+    }
 
 
 def table_metadata(stream: StreamName) -> dict[str, str]:
@@ -113,6 +151,20 @@ def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values")
     return {str(name).lower(): str(value) for name, value in given.items()}
+
+
+def refuse_secrets(options: Mapping[str, Any]) -> None:
+    """Check that options may be among metadata, which Dagster keeps and shows.
+
+    Raises:
+        ConfigurationError: an option is a secret.
+    """
+    secret = next((name for name in options if is_secret_option(name)), None)
+    if secret is not None:
+        raise ConfigurationError(
+            f"option {secret!r} would be kept in Dagster's database, and shown on its pages: leave it out, and set "
+            "PRAVEGA_PASSWORD or PRAVEGA_TOKEN where the code runs"
+        )
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from dagster import AssetKey, Config, DagsterRun, OutputContext
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
+from dagster_pravega.metadata.secured import STRICT
 from dagster_pravega.metadata.steps import step_of
 from pravega_jobs.identity.names import write_of_asset
 
@@ -16,6 +17,8 @@ GENERATION_KEY: Final = "pravega/generation"
 
 class WriteConfig(Config):
     """The run config of an output: the generation of its write."""
+
+    model_config = STRICT
 
     rebuild: int | None = Field(
         default=None,

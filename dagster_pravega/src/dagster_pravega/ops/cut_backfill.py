@@ -16,6 +16,7 @@ from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import BYTES_KEY, CONSUMER_KEY
+from dagster_pravega.metadata.secured import STRICT
 from dagster_pravega.metadata.spec import STREAM_KEY
 from dagster_pravega.ops.maintenance import job_of, op_name
 from dagster_pravega.resources.resource import PravegaResource
@@ -23,6 +24,8 @@ from dagster_pravega.resources.resource import PravegaResource
 
 class CutBackfillConfig(dg.Config):
     """The two cuts, and the number or the size of the partitions between them."""
+
+    model_config = STRICT
 
     start: str = Field(default="earliest", description="text of a StreamCut, or earliest or latest")
     end: str = Field(default="latest", description="text of a StreamCut, or earliest or latest")

@@ -10,7 +10,7 @@ from dagster import ConfigurableResource
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.metadata.secured import SECRET
+from dagster_pravega.metadata.secured import SECRET, STRICT
 from dagster_pravega.metadata.spec import plain
 from pravega_jobs.identity.sinks import FindTable
 from pravega_jobs.landing import LandingTable, shown_table
@@ -30,6 +30,8 @@ class LandingDatabase(ConfigurableResource["LandingDatabase"]):
     Dagster stores the name of the variable then, not its value. The address is sent to the driver and Spark's
     executors; it is not in any metadata, log or plan of Spark.
     """
+
+    model_config = STRICT
 
     dsn: str = Field(
         description="address of the server, as libpq reads it: postgresql://user@host/database",

@@ -16,11 +16,11 @@ from aiopravega.config import ENVIRONMENT_PREFIX, PravegaConfig
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
+from pravega_jobs.spark.options import is_secret_option
 
 # Of the JSON, so that another release refuses what it would not understand.
 LAYOUT: Final = 2
 _OPTION_PREFIX: Final = f"{ENVIRONMENT_PREFIX}OPTION_"
-_SECRET_ENDS: Final = ("password", "token")
 Times = tuple[datetime, datetime]
 
 
@@ -181,7 +181,7 @@ def secrets_environment(config: PravegaConfig, *options: Mapping[str, str]) -> d
 
 def _divided(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Options that may be logged, and those that may not."""
-    secrets = {name: value for name, value in options.items() if name.lower().endswith(_SECRET_ENDS)}
+    secrets = {name: value for name, value in options.items() if is_secret_option(name)}
     return {name: value for name, value in options.items() if name not in secrets}, secrets
 
 

@@ -52,6 +52,12 @@ READ_BYTES: Final = "_pravega_read_bytes"
 CORRUPT: Final = "_corrupt_event"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
+_SECRET_ENDS: Final = ("password", "token")
+
+
+def is_secret_option(name: str) -> bool:
+    """Return True if the value of an option is a secret, which no scheduler may keep or log."""
+    return name.lower().endswith(_SECRET_ENDS)
 
 
 def connection_options(config: PravegaConfig) -> dict[str, str]:
