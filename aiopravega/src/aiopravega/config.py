@@ -7,10 +7,10 @@ connectors. This module opens no connection.
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from aiopravega.addresses import Address, parse_addresses, split_scheme
 from aiopravega.credentials import ServerConfig
 from aiopravega.names import check_name
 from aiopravega.sizes import LARGEST_EVENT
@@ -18,13 +18,16 @@ from aiopravega.sizes import LARGEST_EVENT
 DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
 ENVIRONMENT_PREFIX = "PRAVEGA_"
 _SCHEMES = {"tcp": False, "pravega": False, "tls": True, "ssl": True, "pravegas": True}
-_MAX_PORT = 65535
+_HINT = "write tcp://host:port, or tls://host:port; an IPv6 address in brackets; commas between several controllers"
+# The ways to say who the client is: of the ways that are not given, nothing is taken from the environment.
+_IDENTITIES = (("username", "password"), ("token",), ("token_source",))
 _ENVIRONMENT_FIELDS = (
     "controller_uri",
     "scope",
     "username",
     "password",
     "token",
+    "token_source",
     "ca_file",
     "verify_hostname",
     "max_event_bytes",
@@ -41,7 +44,9 @@ class PravegaConfig(ServerConfig):
     _subject: ClassVar[str] = "Pravega"
     _encrypted: ClassVar[str] = "tls"
 
-    controller_uri: str = Field(DEFAULT_CONTROLLER_URI, description="tcp://host:port, or tls://host:port")
+    controller_uri: str = Field(
+        DEFAULT_CONTROLLER_URI, description="tcp://host:port, or tls://host:port; several controllers with commas"
+    )
     scope: str | None = Field(None, description="scope of stream names that are given without one")
     connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
     request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
@@ -51,9 +56,11 @@ class PravegaConfig(ServerConfig):
     )
 
     def __init__(self, **values: Any) -> None:
+        given = [way for way in _IDENTITIES if any(values.get(name) is not None for name in way)]
+        others = {name for way in _IDENTITIES if given and way not in given for name in way}
         for name in _ENVIRONMENT_FIELDS:
             text = os.environ.get(ENVIRONMENT_PREFIX + name.upper())
-            if text:
+            if text and name not in others:
                 values.setdefault(name, text)
         super().__init__(**values)
 
@@ -68,19 +75,8 @@ class PravegaConfig(ServerConfig):
     @field_validator("controller_uri")
     @classmethod
     def _check_uri(cls, uri: str) -> str:
-        split = urlsplit(uri)
-        hint = "write tcp://host:port, or tls://host:port"
-        if split.scheme not in _SCHEMES:
-            raise ValueError(f"{uri!r} has the scheme {split.scheme!r}: {hint}")
-        if split.username or split.password:
-            raise ValueError("credentials must not be in the URI: give username and password")
-        try:
-            port = split.port
-        except ValueError:
-            port = None
-        if not split.hostname or port is None or not 0 < port <= _MAX_PORT or split.path not in ("", "/"):
-            raise ValueError(f"{uri!r} has no host and port: {hint}")
-        return uri
+        scheme, rest = split_scheme(uri, _SCHEMES, _HINT)
+        return f"{scheme}://{','.join(map(str, parse_addresses(rest.removesuffix('/'), _HINT)))}"
 
     @field_validator("scope")
     @classmethod
@@ -95,11 +91,14 @@ class PravegaConfig(ServerConfig):
     @property
     def tls(self) -> bool:
         """True if every connection is encrypted."""
-        return _SCHEMES[urlsplit(self.controller_uri).scheme]
+        return _SCHEMES[self.controller_uri.partition("://")[0]]
 
     @property
     def controller_target(self) -> str:
-        """`host:port` of the controller."""
-        split = urlsplit(self.controller_uri)
-        host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
-        return f"{host}:{split.port}"
+        """`host:port` of the controller, or of several with commas between them."""
+        return self.controller_uri.partition("://")[2]
+
+    @property
+    def controllers(self) -> list[Address]:
+        """The controllers of the cluster: the first that answers is asked."""
+        return parse_addresses(self.controller_target, _HINT)

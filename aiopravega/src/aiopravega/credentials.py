@@ -1,14 +1,27 @@
 """Credentials and trusted certificates, for the configurations of Pravega and of the Schema Registry."""
 
 import base64
+import importlib
+import shlex
 import ssl
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from aiopravega.errors import ConfigurationError, TlsError
+
+# The kinds of `token_source`, and what follows the colon.
+TOKEN_KINDS: Final = {
+    "file": "PATH",
+    "command": "PROGRAM ARGUMENTS",
+    "function": "MODULE:NAME",
+    "keycloak": "PATH of keycloak.json",
+    "oauth2": "PATH of a JSON file",
+}
+# Kinds that run code of others where the client is.
+TOKEN_PROGRAMS: Final = frozenset({"command", "function"})
 
 
 class ServerConfig(BaseModel):
@@ -26,6 +39,9 @@ class ServerConfig(BaseModel):
     username: str | None = Field(None, description="for Basic authentication, together with the password")
     password: SecretStr | None = Field(None, description="for Basic authentication")
     token: SecretStr | None = Field(None, description="for Bearer authentication, instead of a username")
+    token_source: str | None = Field(
+        None, description="where a token that ends comes from: file:, command:, function:, keycloak: or oauth2:"
+    )
     ca_file: str | None = Field(None, description="PEM file of the certificate authority, if connections are encrypted")
     verify_hostname: bool = Field(True, description="check that the server's certificate contains the server's name")
 
@@ -39,12 +55,46 @@ class ServerConfig(BaseModel):
             )
             raise ConfigurationError(f"the configuration of {self._subject} cannot work: {problems}") from None
 
+    @field_validator("token_source", mode="before")
+    @classmethod
+    def _name_function(cls, source: Any) -> Any:
+        if not callable(source):
+            return source
+        module, name = getattr(source, "__module__", None), getattr(source, "__qualname__", "")
+        if module is None or not name.isidentifier() or vars(importlib.import_module(module)).get(name) is not source:
+            raise ValueError(
+                "this function has no name by which another process finds it: define it with def in a module, outside "
+                "of classes and functions"
+            )
+        return f"function:{module}:{name}"
+
+    @field_validator("token_source")
+    @classmethod
+    def _check_source(cls, source: str | None) -> str | None:
+        if source is None:
+            return None
+        kind, _, reference = (part.strip() for part in source.partition(":"))
+        forms = ", ".join(f"{name}:{form}" for name, form in TOKEN_KINDS.items())
+        if kind not in TOKEN_KINDS:  # it is not shown: it may be the token itself
+            raise ValueError(f"it does not say where the token comes from: write one of {forms}")
+        if not reference and kind != "keycloak":
+            raise ValueError(f"{kind}: names nothing: write {kind}:{TOKEN_KINDS[kind]}")
+        module, colon, name = reference.partition(":")
+        if kind == "function" and not (colon and all(part.isidentifier() for part in [*module.split("."), name])):
+            raise ValueError(f"{source!r} names no function: write function:{TOKEN_KINDS[kind]}")
+        if kind == "command":
+            try:
+                shlex.split(reference)
+            except ValueError as error:
+                raise ValueError(f"the command cannot be divided into words: {error}") from None
+        return f"{kind}:{reference}"
+
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         if (self.username is None) != (self.password is None):
             raise ValueError("username and password go together")
-        if self.username is not None and self.token is not None:
-            raise ValueError("give either username and password, or a token")
+        if sum(way is not None for way in (self.username, self.token, self.token_source)) > 1:
+            raise ValueError("give either username and password, or a token, or a token_source")
         if self.username is not None and ":" in self.username:
             raise ValueError("a username cannot contain ':'")
         if self.ca_file is not None and not self.tls:
@@ -63,10 +113,35 @@ class ServerConfig(BaseModel):
     def tls(self) -> bool:
         """True if connections are encrypted."""
 
-    def authorization(self) -> str | None:
-        """The value of an `Authorization` header, Bearer or Basic; None without credentials.
+    @property
+    def has_credentials(self) -> bool:
+        """True if the client says who it is."""
+        return any(way is not None for way in (self.username, self.token, self.token_source))
 
-        A secret: never log it.
+    def refusal(self) -> str:
+        """The meaning of a server's answer that it does not know these credentials, and what to do; without secrets."""
+        if self.username is not None:
+            return (
+                f"the password of account {self.username!r} is wrong, or there is no such account: check username and "
+                "password"
+            )
+        if self.token is not None:
+            return (
+                "the token is refused: it may have ended, or the server takes username and password only. A token that "
+                "ends needs token_source, by which the client gets the next one"
+            )
+        if self.token_source is not None:
+            kind = self.token_source.partition(":")[0]
+            return (
+                f"the token of token_source ({kind}) is refused, and asking there again gave the same one, or one that "
+                "is refused as well: check what gives it, and whether the server takes it or username and password only"
+            )
+        return "the server asks for credentials and there are none: give username and password, or a token"
+
+    def authorization(self) -> str | None:
+        """The value of an `Authorization` header, Bearer or Basic; None without fixed credentials.
+
+        A secret: never log it. The tokens of `token_source` come from `aiopravega.net.Authorization`.
         """
         if self.token is not None:
             return f"Bearer {self.token.get_secret_value()}"

@@ -5,8 +5,6 @@ handles a segment that moves, a store that restarts and a token that expires. It
 of streams.
 """
 
-import base64
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,15 +17,12 @@ from aiopravega.config import PravegaConfig
 from aiopravega.control import Access, Controller
 from aiopravega.errors import PravegaConnectionError, ProtocolError, SegmentNotFoundError, TokenExpiredError
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.net import Connection, ConnectionPool, Endpoint
+from aiopravega.net import Connection, ConnectionPool, Endpoint, renewal_time
 from aiopravega.retry import RetryPolicy, retrying
 
 R = TypeVar("R", bound=wire.Reply)
 
-# A token is replaced this many seconds before it runs out, or after this share of a shorter life.
-_TOKEN_MARGIN = 30.0
-_TOKEN_SHARE = 0.2
-# Without an expiry in the token we ask again after the server's default lifetime, less the margin.
+# Without an expiry in the token we ask again after the server's default lifetime, less a margin.
 _TOKEN_LIFETIME = 600.0
 _MILLISECONDS = 1000
 
@@ -46,17 +41,6 @@ class SegmentInfo:
 class _Token:
     text: str
     renew_at: float
-
-
-def _renewal_time(token: str, now: float) -> float:
-    """The time (of `time.time`) at which a JWT should be replaced."""
-    expiry = now + _TOKEN_LIFETIME
-    try:
-        payload = token.split(".")[1]
-        expiry = float(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["exp"])
-    except (IndexError, KeyError, TypeError, ValueError):
-        pass  # not a JWT that we can read: the server refuses it when it expires
-    return expiry - min(_TOKEN_MARGIN, _TOKEN_SHARE * max(expiry - now, 0.0))
 
 
 class SegmentStore:
@@ -85,12 +69,13 @@ class SegmentStore:
 
     async def token(self, stream: StreamName, access: Access) -> str:
         """A delegation token that is valid for a while; empty where the cluster is used without credentials."""
-        if self._config.authorization() is None:
+        if not self._config.has_credentials:
             return ""
         known = self._tokens.get((stream, access))
         if known is None or time.time() >= known.renew_at:
             text = await self._controller.delegation_token(stream, access)
-            known = self._tokens[stream, access] = _Token(text, _renewal_time(text, time.time()))
+            now = time.time()
+            known = self._tokens[stream, access] = _Token(text, renewal_time(text, now, now + _TOKEN_LIFETIME))
         return known.text
 
     def forget(self, segment: SegmentId, access: Access) -> None:

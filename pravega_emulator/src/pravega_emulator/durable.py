@@ -8,7 +8,7 @@ import secrets
 import shutil
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -75,6 +75,8 @@ class DurablePravega(Emulator):
         accounts: further accounts, as for `PravegaEmulator`.
         data: a folder for everything. A later start with the same folder finds all data, at the same addresses.
         token_seconds: how long a delegation token is valid, with `auth`.
+        settings: further settings, such as `{"controller.watermarking.frequency.seconds": "2"}`; those that begin with
+            `controller.` are the controller's, others the segment store's.
         timeout: seconds that the servers may take to be ready.
     """
 
@@ -87,12 +89,14 @@ class DurablePravega(Emulator):
         accounts: Sequence[Account] = (),
         data: str | Path | None = None,
         token_seconds: int = 600,
+        settings: Mapping[str, str] | None = None,
         timeout: float = 300.0,
     ) -> None:
         super().__init__(data, timeout)
         self._schema_registry = schema_registry
         self._tls, self._auth, self._accounts = tls, auth, tuple(accounts)
         self._token_seconds = token_seconds
+        self._settings = dict(settings or {})
         self._places: Ports | None = None
         self._supervisor = Supervisor(self._processes, self.restart)
 
@@ -195,10 +199,11 @@ class DurablePravega(Emulator):
         signing_key = secrets.token_hex()
         store_file = workplace.write_settings(
             "segmentstore.properties",
-            segment_store_settings(ports, folder, security, signing_key, _CACHE_MEGABYTES),
+            segment_store_settings(ports, folder, security, signing_key, _CACHE_MEGABYTES) | self._of(controller=False),
         )
         controller_file = workplace.write_settings(
-            "controller.properties", controller_settings(ports, security, signing_key, self._token_seconds)
+            "controller.properties",
+            controller_settings(ports, security, signing_key, self._token_seconds) | self._of(controller=True),
         )
         self._run(
             workplace.process(
@@ -217,6 +222,8 @@ class DurablePravega(Emulator):
                 heap_megabytes=384,
                 direct_megabytes=128,
                 options=[*_JVM, f"-Dconf.file={controller_file}"],
+                # Its own client, which makes watermarks, is one like others.
+                environment=security.client_environment(),
             )
         )
         self._await_ready(bookie, lambda: bookie_problem(ports.zookeeper, ports.bookie))
@@ -225,6 +232,9 @@ class DurablePravega(Emulator):
             registry = self._run(registry_process(workplace, security, server.controller_uri, ports.schema_registry))
             self._await_ready(registry, lambda: registry_problem(uri, security))
         return server
+
+    def _of(self, *, controller: bool) -> dict[str, str]:
+        return {key: value for key, value in self._settings.items() if key.startswith("controller.") is controller}
 
     def _start_log(self, ports: Ports, workplace: Workplace) -> ServerProcess:
         """Start ZooKeeper and the bookie, which together are the write-ahead log; returns the bookie."""

@@ -129,7 +129,8 @@ def controller_settings(ports: Ports, security: Security, signing_key: str, toke
             "controller.security.tls.trustStore.location": str(files.ca),
             "controller.security.tls.server.keyStore.location": str(files.key_store),
             "controller.security.tls.server.keyStore.pwd.location": str(files.password_file),
-            "controller.segmentstore.connect.channel.tls": "true",
+            # controller.segmentstore.connect.channel.tls is not set: with any value, the controller's own client, which
+            # makes watermarks, calls the controller without TLS.
         }
     if security.accounts:
         settings |= {

@@ -35,6 +35,7 @@ class PravegaServer:
         "PRAVEGA_USERNAME",
         "PRAVEGA_PASSWORD",
         "PRAVEGA_TOKEN",
+        "PRAVEGA_TOKEN_SOURCE",
     )
 
     controller_uri: str
@@ -71,6 +72,7 @@ class PravegaServer:
             username=account.name if account else None,
             password=account.password if account else None,
             token=None,
+            token_source=None,
             ca_file=str(self.ca_file) if self.ca_file else None,
             verify_hostname=True,
         )

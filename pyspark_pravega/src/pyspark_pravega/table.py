@@ -2,7 +2,8 @@
 
 For `CREATE TABLE … USING pravega OPTIONS (…)`, Spark (4.1 to 4.3 at least) gives the options only to the source that
 names the columns. A reader of the table gets the columns, as the catalog keeps them, and no options. So the options are
-kept in the metadata of the first column. All users of the catalog could read a secret there: it is refused.
+kept in the metadata of the first column. All users of the catalog could read a secret there: it is refused. So is a
+source of tokens: it would name a file or a program of each user who reads the table.
 """
 
 import json
@@ -21,8 +22,10 @@ _OPTION: Final = "option."
 SECRETS: Final[Mapping[str, str]] = {
     "password": "PRAVEGA_PASSWORD",
     "token": "PRAVEGA_TOKEN",
+    "token_source": "PRAVEGA_TOKEN_SOURCE",
     "schema_registry_password": "PRAVEGA_PASSWORD",
     "schema_registry_token": "PRAVEGA_TOKEN",
+    "schema_registry_token_source": "PRAVEGA_TOKEN_SOURCE",
 }
 
 

@@ -1,5 +1,6 @@
 """Spark reads with TLS and authentication; secrets stay secret."""
 
+import base64
 import uuid
 
 import pytest
@@ -30,9 +31,10 @@ def password(pravega_emulator_secure):
 def load(spark, pravega_emulator_secure, stream):
     server = pravega_emulator_secure
 
-    def load(password: str) -> DataFrame:
+    def load(password: str | None = None, **who: str) -> DataFrame:
         options = {"controller": server.controller_uri, "ca_file": str(server.ca_file)}
-        options |= {"scope": stream.scope, "stream": stream.stream, "username": "reader", "password": password}
+        options |= {"scope": stream.scope, "stream": stream.stream}
+        options |= who if password is None else {"username": "reader", "password": password}
         frame: DataFrame = spark.read.format("pravega").options(**options).load()
         return frame
 
@@ -55,10 +57,27 @@ def test_plans_and_partitions_do_not_show_the_password(load, password, capsys):
     assert password not in shown + internal
 
 
+def test_tasks_get_a_token_from_its_source_by_themselves(load, password, tmp_path):
+    token, log = base64.b64encode(f"reader:{password}".encode()).decode(), tmp_path / "pids"
+    program = tmp_path / "give"
+    program.write_text(f"#!/bin/sh\necho $PPID >>{log}\necho Basic {token}\n")
+    program.chmod(0o700)
+
+    frame = load(token_source=f"command:{program}")
+    planned = set(log.read_text().split())
+    assert frame.count() == 100
+
+    assert set(log.read_text().split()) - planned  # the process of a task
+    shown = frame._jdf.queryExecution().toString() + frame.rdd.toDebugString().decode()
+    assert token not in shown
+    assert password not in shown
+
+
 def test_a_wrong_password_is_refused_and_not_shown(load):
     with pytest.raises(AnalysisException) as raised:
         load("guessed-wrong").collect()
 
     said = str(raised.value)
     assert "aiopravega.errors.AuthenticationError" in said
+    assert "the password of account 'reader' is wrong" in said
     assert "guessed-wrong" not in said

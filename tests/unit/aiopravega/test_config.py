@@ -10,7 +10,16 @@ from aiopravega.errors import ConfigurationError, TlsError
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch):
-    for name in ("CONTROLLER_URI", "SCOPE", "USERNAME", "PASSWORD", "TOKEN", "CA_FILE", "VERIFY_HOSTNAME"):
+    for name in (
+        "CONTROLLER_URI",
+        "SCOPE",
+        "USERNAME",
+        "PASSWORD",
+        "TOKEN",
+        "TOKEN_SOURCE",
+        "CA_FILE",
+        "VERIFY_HOSTNAME",
+    ):
         monkeypatch.delenv(f"PRAVEGA_{name}", raising=False)
 
 
@@ -37,6 +46,13 @@ def test_the_environment_fills_what_is_not_given(monkeypatch):
         ({"controller_uri": "tcp://host:notaport"}, "no host and port"),
         ({"controller_uri": "host:9090"}, "scheme"),
         ({"controller_uri": ""}, "scheme"),
+        ({"controller_uri": "tcp://host:0x10"}, "no host and port"),
+        ({"controller_uri": "tcp://ho st:9090"}, "no host and port"),
+        ({"controller_uri": "tcp://[::1]"}, "no host and port"),
+        ({"controller_uri": "tcp://[host]:9090"}, "no host and port"),
+        ({"controller_uri": "tcp://::1:9090"}, "put an IPv6 address in brackets"),
+        ({"controller_uri": "tcp://one:9090,two"}, "'two' has no host and port"),
+        ({"controller_uri": "tcp://host:9090/path"}, "no host and port"),
         ({"controller_uri": "tcp://user:pw@host:9090"}, "credentials"),
         ({"username": "u"}, "go together"),
         ({"username": "u", "password": "p", "token": "t"}, "either"),
@@ -50,6 +66,29 @@ def test_the_environment_fills_what_is_not_given(monkeypatch):
 def test_a_value_that_cannot_work_is_named(values, named):
     with pytest.raises(ConfigurationError, match=named):
         PravegaConfig(**values)
+
+
+@pytest.mark.parametrize(
+    ("written", "target"),
+    [
+        (" tcp://host:9090 ", "host:9090"),
+        ("tcp:// host : 9090 /", "host:9090"),
+        ("tcp://[::1]:9090", "[::1]:9090"),
+        ("tcp://[ fe80::1%eth0 ]:9090", "[fe80::1%eth0]:9090"),
+        ("tls://one:9090, [::1]:9091 ,two:9092", "one:9090,[::1]:9091,two:9092"),
+    ],
+)
+def test_an_address_is_read_as_people_write_it(written, target):
+    assert PravegaConfig(controller_uri=written).controller_target == target
+
+
+def test_who_is_given_takes_no_other_credentials_from_the_environment(monkeypatch):
+    monkeypatch.setenv("PRAVEGA_TOKEN_SOURCE", "file:/run/token")
+    monkeypatch.setenv("PRAVEGA_PASSWORD", "p")
+
+    assert PravegaConfig(username="u").authorization() == "Basic dTpw"
+    assert PravegaConfig(token="t").authorization() == "Bearer t"
+    assert PravegaConfig(token_source="file:/other").token_source == "file:/other"
 
 
 def test_a_ca_file_without_certificates_is_a_tls_error(tmp_path):

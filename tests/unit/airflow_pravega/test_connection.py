@@ -50,6 +50,34 @@ def test_time_limits_are_taken():
     assert (config.connect_timeout, config.retry_timeout) == (1.5, 3.0)
 
 
+@pytest.mark.parametrize(
+    ("fields", "uri"),
+    [
+        ({"host": "::1"}, "tcp://[::1]:9090"),
+        ({"host": "[::1]", "port": 1234}, "tcp://[::1]:1234"),
+        ({"host": " pravega "}, "tcp://pravega:9090"),
+        ({"host": "pravega:9090", "port": 9090}, "tcp://pravega:9090"),
+        ({"host": "tls://one, two:9091"}, "tls://one:9090,two:9091"),
+    ],
+)
+def test_hosts_are_read_as_people_write_them(fields: dict[str, Any], uri: str):
+    assert config_from_connection(connection(**fields)).controller_uri == uri
+
+
+def test_a_source_of_tokens_is_taken():
+    config = config_from_connection(connection(host="pravega", extra={"token_source": "file:/run/token"}))
+    assert config.token_source == "file:/run/token"
+
+
+def test_a_connection_names_no_program_unless_airflow_allows_it(monkeypatch: pytest.MonkeyPatch):
+    given = connection(host="pravega", extra={"token_source": "command:vault read -field=token pravega"})
+    with pytest.raises(ConfigurationError, match="is a command, which this Airflow does not run for a connection"):
+        config_from_connection(given)
+
+    monkeypatch.setenv("AIRFLOW__PRAVEGA__TOKEN_PROGRAMS", "True")
+    assert config_from_connection(given).token_source == "command:vault read -field=token pravega"
+
+
 def test_empty_fields_of_the_form_are_absent():
     extra = {"token": None, "ca_file": "", "scope": None, "verify_hostname": None, "retry_timeout": None}
     config = config_from_connection(connection(host="pravega", login="", password="", extra=extra))
@@ -63,9 +91,10 @@ def test_nothing_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PRAVEGA_USERNAME", "somebody")
     monkeypatch.setenv("PRAVEGA_PASSWORD", "else")
     monkeypatch.setenv("PRAVEGA_SCOPE", "other")
+    monkeypatch.setenv("PRAVEGA_TOKEN_SOURCE", "file:/run/token")
     config = config_from_connection(connection(host="pravega"))
     assert config.controller_uri == "tcp://pravega:9090"
-    assert config.username is None
+    assert not config.has_credentials
     assert config.scope is None
 
 
@@ -85,6 +114,7 @@ def test_secrets_are_not_shown():
         ({"host": "pravega", "extra": {"ca_file": "/nowhere", "tls": True}}, "'/nowhere' does not exist"),
         ({"host": "pravega", "extra": {"retry_timeout": "long"}}, "retry_timeout"),
         ({"host": "http://pravega"}, "scheme 'http'"),
+        ({"host": "pravega:1", "port": 2}, "'pravega:1' has another port than the connection, 2"),
         ({"host": "pravega", "login": "ada"}, "username and password go together"),
         ({"host": "pravega", "login": "ada", "password": "p", "extra": {"token": "t"}}, "or a token"),
     ],

@@ -52,6 +52,7 @@ def test_options_leave_out_what_is_not_set():
     [
         {},
         {"username": "ada", "password": "s3cret", "scope": "examples"},
+        {"token_source": "file:/run/token", "controller_uri": "tcp://[::1]:9090"},
         {
             "token": "t",
             "max_event_bytes": 8 * 1024 * 1024,

@@ -56,7 +56,9 @@ def test_metadata_of_a_column_stays():
     assert kept == with_options(kept, OPTIONS)
 
 
-@pytest.mark.parametrize("secret", ["password", "token", "schema_registry_password", "schema_registry_token"])
+@pytest.mark.parametrize(
+    "secret", ["password", "token", "token_source", "schema_registry_password", "schema_registry_token"]
+)
 def test_a_secret_is_refused_and_not_shown(secret):
     with pytest.raises(ConfigurationError, match=f"'{secret}' would be in the catalog") as raised:
         PravegaDataSource({**STATEMENT, secret: "swordfish", f"option.{secret}": "swordfish"}).schema()

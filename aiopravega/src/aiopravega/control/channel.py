@@ -1,16 +1,18 @@
-"""The gRPC channel to the controller: plain or TLS, credentials, and how it reconnects."""
+"""The gRPC channel to the controller: plain or TLS, and how it reconnects."""
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
 
 import grpc
 
+from aiopravega.addresses import host_and_port
 from aiopravega.config import PravegaConfig
 from aiopravega.control.status import CallSite, unreachable
-from aiopravega.errors import ConfigurationError, TlsError
+from aiopravega.errors import TlsError
 
 _FIRST_RECONNECT = 0.1
 # gRPC would wait up to two minutes, long after a controller is back.
@@ -51,13 +53,37 @@ async def open_channel(config: PravegaConfig, site: CallSite) -> grpc.Channel:
         PravegaConnectionError: no server is there (only found here if names of servers are not to be checked).
     """
     context = config.ssl_context()
+    target = await _target(config, site)
     if context is None:
-        return grpc.insecure_channel(config.controller_target, _options(config, None))
+        return grpc.insecure_channel(target, _options(config, None))
     # Without a CA file, trust what the connections to segment stores trust: Python's defaults, not gRPC's own list.
     authorities = config.ca_file or ssl.get_default_verify_paths().cafile
     credentials = grpc.ssl_channel_credentials(_content(authorities) if authorities else None)
-    server_name = None if config.verify_hostname else await _certified_name(config, context, site)
-    return grpc.secure_channel(config.controller_target, credentials, _options(config, server_name))
+    if not config.verify_hostname:
+        server_name: str | None = await _certified_name(config, context, site)
+    else:  # a target of several has no name
+        server_name = config.controllers[0].host if len(config.controllers) > 1 else None
+    return grpc.secure_channel(target, credentials, _options(config, server_name))
+
+
+async def _target(config: PravegaConfig, site: CallSite) -> str:
+    """The controllers in gRPC's form, which takes one name, or several IP addresses of one kind."""
+    if len(config.controllers) == 1:
+        return str(config.controllers[0])
+    found: list[str] = []
+    for each in config.controllers:
+        try:
+            answers = await asyncio.get_running_loop().getaddrinfo(each.host, each.port, type=socket.SOCK_STREAM)
+        except OSError:  # another one may be known
+            continue
+        found += [host_and_port(_as_ipv6(str(answer[4][0])), each.port) for answer in answers]
+    if not found:
+        raise unreachable("name resolution failed for each of them", site)
+    return f"ipv6:{','.join(dict.fromkeys(found))}"
+
+
+def _as_ipv6(host: str) -> str:
+    return host if ":" in host else f"::ffff:{host}"
 
 
 def _content(file: str) -> bytes:
@@ -70,10 +96,10 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
     gRPC cannot leave out the check of the name, but it can check another one than that in the URI: so the server is
     asked for its certificate first (which must be signed by a trusted authority all the same).
     """
-    host, port = _address(config)
+    asked = config.controllers[0]
     try:
         async with asyncio.timeout(config.connect_timeout):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
+            _, writer = await asyncio.open_connection(asked.host, asked.port, ssl=context)
     except OSError as error:  # ssl.SSLError and TimeoutError are OSErrors
         raise unreachable(str(error) or "timed out", site) from error
     certificate: Any = writer.get_extra_info("peercert")
@@ -88,40 +114,21 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
 
 async def speaks_tls(config: PravegaConfig) -> bool:
     """True if the server encrypts: a server that wants TLS drops plain connections without an answer."""
-    host, port = _address(config)
+    asked = config.controllers[0]
     # Only the handshake is sent, so the owner of the certificate does not matter.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
         async with asyncio.timeout(min(_LONGEST_PROBE, config.connect_timeout)):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
+            _, writer = await asyncio.open_connection(asked.host, asked.port, ssl=context)
     except OSError:  # ssl.SSLError and TimeoutError are OSErrors
         return False
     await _close(writer)
     return True
 
 
-def _address(config: PravegaConfig) -> tuple[str, int]:
-    host, _, port = config.controller_target.rpartition(":")
-    return host.strip("[]"), int(port)
-
-
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
-
-
-def metadata(config: PravegaConfig) -> tuple[tuple[str, str | bytes], ...]:
-    """The metadata of every call: the credentials, if there are any.
-
-    Raises:
-        ConfigurationError: the token has characters that cannot be sent.
-    """
-    value = config.authorization()
-    if value is None:
-        return ()
-    if not (value.isascii() and value.isprintable()):  # gRPC would refuse it, and show it in its message
-        raise ConfigurationError("the token has a line break or another character that a token cannot have")
-    return (("authorization", value),)

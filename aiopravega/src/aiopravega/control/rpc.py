@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import grpc
 
 from aiopravega.config import PravegaConfig
-from aiopravega.control.channel import metadata, open_channel, speaks_tls
+from aiopravega.control.channel import open_channel, speaks_tls
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.status import CallSite, rpc_error, wrong_scheme
-from aiopravega.errors import NotFoundError, PravegaError, StreamNotFoundError
+from aiopravega.errors import AuthenticationError, NotFoundError, PravegaError, StreamNotFoundError
+from aiopravega.net.authorization import Authorization
 from aiopravega.retry import RetryPolicy, retrying
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Rpc:
 
     def __init__(self, config: PravegaConfig) -> None:
         self.config = config
-        self._metadata = metadata(config)
+        self._authorization = Authorization(config)
         self._policy = RetryPolicy(total=config.retry_timeout)
         self._channel: grpc.Channel | None = None
         self._closed = False
@@ -66,11 +67,24 @@ class Rpc:
         """
         timeout = self.config.request_timeout if patience is None else patience
         policy = self._policy if patience is None else RetryPolicy(total=patience)
+        await self._authorization.value()  # its time is not the controller's
         ends = inf if patience is None else time.monotonic() + patience
-        site = CallSite(method, what, self.config.controller_uri, timeout, missing)
+        site = CallSite(method, what, self.config.controller_uri, timeout, missing, self.config.refusal())
         return await retrying(lambda: self._attempt(request, answer, site, ends), policy, what)
 
     async def _attempt(self, request: "Message", answer: type[R], site: CallSite, ends: float) -> R:
+        authorization = await self._authorization.value()
+        try:
+            return await self._send(request, answer, site, ends, authorization)
+        except AuthenticationError:
+            fresh = await self._authorization.replacement(authorization)
+            if fresh is None:
+                raise
+        return await self._send(request, answer, site, ends, fresh)
+
+    async def _send(
+        self, request: "Message", answer: type[R], site: CallSite, ends: float, authorization: str | None
+    ) -> R:
         channel = await self._open(site)
         invoke = channel.unary_unary(
             _SERVICE + site.method,
@@ -85,8 +99,9 @@ class Rpc:
                 loop.call_soon_threadsafe(_wake, finished)
 
         timeout = min(site.timeout, ends - time.monotonic())
+        metadata = () if authorization is None else (("authorization", authorization),)
         try:
-            call: Any = invoke.future(request, timeout=timeout, metadata=self._metadata)
+            call: Any = invoke.future(request, timeout=timeout, metadata=metadata)
         except ValueError as error:  # another thread has just closed the channel
             raise _closed(site) from error
         call.add_done_callback(report)

@@ -138,7 +138,7 @@ class SegmentCalls:
             f"find the segment store of segment {segment}",
             missing=SegmentNotFoundError,
         )
-        return Endpoint(answer.endpoint, answer.port)
+        return Endpoint(answer.endpoint.strip("[]"), answer.port)
 
     async def delegation_token(self, stream: StreamName, access: Access) -> str:
         """A token that lets a segment store grant `access` to the segments of a stream or table; empty without auth.

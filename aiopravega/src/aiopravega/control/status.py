@@ -42,13 +42,17 @@ _TRACE_PREFIX = "controllerStackTrace="
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call as its errors describe it: its purpose, the server, and its time limit in seconds."""
+    """A call as its errors describe it: its purpose, the server, and its time limit in seconds.
+
+    `refusal` is what it means that the server does not know the client's credentials.
+    """
 
     method: str
     what: str
     uri: str
     timeout: float
     missing: type[NotFoundError]
+    refusal: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +129,7 @@ _PECULIAR: Final = (
     ),
 )
 
-_UNAUTHENTICATED = "the credentials are missing or wrong. Check username and password, or the token"
 _BY_CODE: Final[dict[grpc.StatusCode, tuple[type[PravegaError], str]]] = {
-    grpc.StatusCode.UNAUTHENTICATED: (AuthenticationError, _UNAUTHENTICATED),
     grpc.StatusCode.ALREADY_EXISTS: (AlreadyExistsError, "it exists already"),
     grpc.StatusCode.INVALID_ARGUMENT: (ConfigurationError, "the controller does not accept an argument"),
     grpc.StatusCode.OUT_OF_RANGE: (ConfigurationError, "the controller does not accept an argument"),
@@ -141,11 +143,12 @@ _BY_CODE: Final[dict[grpc.StatusCode, tuple[type[PravegaError], str]]] = {
 
 def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaError:
     """The error for a call that gRPC or the controller failed."""
-    text = _shortened(details)
-    tried = f"cannot {site.what} at {site.uri}"
+    tried, said = f"cannot {site.what} at {site.uri}", _in_brackets(details)
     for peculiar in _PECULIAR:
         if peculiar.fits(site.method, code, details):
-            return peculiar.error(f"{tried}: {peculiar.meaning} ({text})")
+            return peculiar.error(f"{tried}: {peculiar.meaning}{said}")
+    if code is grpc.StatusCode.UNAUTHENTICATED:
+        return AuthenticationError(f"{tried}: {site.refusal}{said}")
     if code is grpc.StatusCode.UNAVAILABLE:
         return unreachable(details, site)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
@@ -155,7 +158,7 @@ def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaErr
     if code is grpc.StatusCode.NOT_FOUND:
         return site.missing(f"{tried}: it does not exist. Check the name; create it first if it is new.")
     kind, meaning = _BY_CODE.get(code, (ServerError, f"the controller failed with {code.name}; see its log"))
-    return kind(f"{tried}: {meaning} ({text})")
+    return kind(f"{tried}: {meaning}{said}")
 
 
 def wrong_scheme(site: CallSite) -> TlsError:
@@ -171,8 +174,14 @@ def _with_scheme(uri: str, scheme: str) -> str:
 
 def _shortened(details: str) -> str:
     lines = details.removeprefix(_TRACE_PREFIX).splitlines()
-    line = lines[0] if lines else "no details"
+    line = lines[0] if lines else ""
     return line if len(line) <= _LONGEST_DETAILS else f"{line[:_LONGEST_DETAILS]}…"
+
+
+def _in_brackets(details: str) -> str:
+    """The server's words, as the end of a message; nothing, if it has said nothing."""
+    text = _shortened(details)
+    return f" ({text})" if text else ""
 
 
 def unreachable(details: str, site: CallSite) -> PravegaError:
@@ -200,7 +209,7 @@ def unreachable(details: str, site: CallSite) -> PravegaError:
     if any(word in text for word in ("resolv", "resolution", "lookup")):
         return PravegaConnectionError(f"{tried}: the name of the host is not known ({text}). Check the address.")
     return PravegaConnectionError(
-        f"{tried}: no connection ({text}). Check the address, and that the controller is running."
+        f"{tried}: no connection{_in_brackets(details)}. Check the address, and that the controller is running."
     )
 
 

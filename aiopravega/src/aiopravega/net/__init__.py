@@ -1,8 +1,9 @@
-"""Sockets to segment stores: an asyncio connection with its pool, and a blocking one for bulk reads."""
+"""Sockets to segment stores, asyncio and blocking ones, and the credentials of requests to all servers."""
 
+from aiopravega.net.authorization import Authorization, renewal_time
 from aiopravega.net.bulk import BulkConnection
 from aiopravega.net.connection import Connection
 from aiopravega.net.endpoint import Endpoint
 from aiopravega.net.pool import ConnectionPool
 
-__all__ = ["BulkConnection", "Connection", "ConnectionPool", "Endpoint"]
+__all__ = ["Authorization", "BulkConnection", "Connection", "ConnectionPool", "Endpoint", "renewal_time"]

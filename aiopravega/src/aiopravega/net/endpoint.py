@@ -3,6 +3,7 @@
 import ssl
 from dataclasses import dataclass
 
+from aiopravega.addresses import host_and_port
 from aiopravega.errors import PravegaConnectionError, PravegaError, PravegaTimeoutError, TlsError
 
 
@@ -14,7 +15,7 @@ class Endpoint:
     port: int
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return host_and_port(self.host, self.port)
 
 
 # What the operating system, TLS and the resolver of names raise; TimeoutError and ssl.SSLError are OSErrors.

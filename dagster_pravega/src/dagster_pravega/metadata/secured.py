@@ -34,6 +34,10 @@ class SecuredResource(ConfigurableResource[R], Generic[R]):
         repr=False,
         json_schema_extra=SECRET,
     )
+    token_source: str | None = Field(
+        default=None,
+        description="where a token that ends comes from: file:, command:, function:, keycloak: or oauth2:",
+    )
 
     _opened: Any = PrivateAttr(default=None)
 

@@ -21,6 +21,7 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
     "username": "username",
     "password": "password",
     "token": "token",
+    "token_source": "token_source",
     "ca_file": "ca_file",
     "verify_hostname": "verify_hostname",
     "max_event_bytes": "max_event_bytes",

@@ -32,6 +32,11 @@ _CONNECTION_FIELDS: Final[dict[str, Any]] = {
         "description": "For Bearer authentication, instead of login and password",
         "schema": _SECRET,
     },
+    "token_source": {
+        "label": "Source of tokens",
+        "description": "Where a token that ends comes from, instead of it: file:PATH, keycloak:PATH, oauth2:PATH",
+        "schema": _TEXT,
+    },
     "scope": {"label": "Default scope", "description": "Scope of streams named without one", "schema": _TEXT},
     "max_event_bytes": {
         "label": "Longest event",
@@ -115,6 +120,16 @@ def get_provider_info() -> dict[str, Any]:
                         "description": (
                             "Have tasks that `airflow tasks test` runs take ranges and finish them in the cut ledger, "
                             "as tasks of runs do. Otherwise they record nothing, since their runs are deleted."
+                        ),
+                        "version_added": None,
+                        "type": "boolean",
+                        "example": "True",
+                        "default": "False",
+                    },
+                    "token_programs": {
+                        "description": (
+                            "Let connections name a command or a Python function as the source of tokens "
+                            "(token_source). Who may edit connections can then run programs on all workers."
                         ),
                         "version_added": None,
                         "type": "boolean",

@@ -65,8 +65,9 @@ _NAMESPACE: Final = "schema_registry_namespace"
 _USERNAME: Final = "schema_registry_username"
 _PASSWORD: Final = "schema_registry_password"
 _TOKEN: Final = "schema_registry_token"
+_TOKEN_SOURCE: Final = "schema_registry_token_source"
 _CA_FILE: Final = "schema_registry_ca_file"
-_REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
+_REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _TOKEN_SOURCE, _CA_FILE)
 # Options about schemas, for reads and writes.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
 _LARGEST: Final = "largest_payload"
@@ -95,6 +96,7 @@ class RegistryOptions:
     username: str | None = None
     password: SecretStr | None = None
     token: SecretStr | None = None
+    token_source: str | None = None
     ca_file: str | None = None
 
 
@@ -127,6 +129,7 @@ class SchemaOptions:
                 given.text(_USERNAME),
                 _secret(given, _PASSWORD),
                 _secret(given, _TOKEN),
+                given.text(_TOKEN_SOURCE),
                 given.text(_CA_FILE),
             )
         return cls(_schema(given), given.text(_TYPE), given.number(_VERSION, 0), registry)

@@ -132,14 +132,16 @@ def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryC
     from aiopravega.schema import RegistryConfig
 
     beside = RegistryConfig.beside(config, asked.uri)
-    if asked.username is None and asked.token is None and asked.ca_file is None:
+    own = any(way is not None for way in (asked.username, asked.token, asked.token_source))
+    if not own and asked.ca_file is None:
         return beside
-    own = asked.username is not None or asked.token is not None
+    who = asked if own else beside
     return RegistryConfig(
         uri=beside.uri,
-        username=asked.username if own else beside.username,
-        password=asked.password if own else beside.password,
-        token=asked.token if own else beside.token,
+        username=who.username,
+        password=who.password,
+        token=who.token,
+        token_source=who.token_source,
         ca_file=asked.ca_file or beside.ca_file,
         verify_hostname=beside.verify_hostname,
     )

@@ -2,16 +2,17 @@
 
 import os
 from typing import Any, ClassVar, Final, Self
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from aiopravega.addresses import parse_addresses, split_scheme
 from aiopravega.config import PravegaConfig
 from aiopravega.credentials import ServerConfig
 from aiopravega.errors import ConfigurationError
 
 URI_VARIABLE: Final = "PRAVEGA_SCHEMA_REGISTRY_URI"
-_SCHEMES: Final = ("http", "https")
+_PORTS: Final = {"http": 80, "https": 443}
+_HINT: Final = "write http://host:port, or https://host:port; an IPv6 address in brackets"
 
 
 class RegistryConfig(ServerConfig):
@@ -49,6 +50,7 @@ class RegistryConfig(ServerConfig):
             username=pravega.username,
             password=pravega.password,
             token=pravega.token,
+            token_source=pravega.token_source,
             ca_file=pravega.ca_file if (address or "").startswith("https:") else None,
             verify_hostname=pravega.verify_hostname,
         )
@@ -56,12 +58,14 @@ class RegistryConfig(ServerConfig):
     @field_validator("uri")
     @classmethod
     def _check_uri(cls, uri: str) -> str:
-        split = urlsplit(uri)
-        if split.scheme not in _SCHEMES or not split.hostname:
-            raise ValueError(f"{uri!r} is not an address: write http://host:port, or https://host:port")
-        if split.username or split.password:
-            raise ValueError("credentials must not be in the address: give username and password")
-        return uri.rstrip("/")
+        scheme, rest = split_scheme(uri, _PORTS, _HINT)
+        servers, slash, path = rest.rstrip("/").partition("/")
+        addresses = parse_addresses(servers, _HINT, _PORTS[scheme])
+        if len(addresses) > 1:
+            raise ValueError(
+                f"{uri!r} has several servers, and a registry has one: give the address before all of them"
+            )
+        return f"{scheme}://{addresses[0]}{slash}{path}"
 
     @property
     def address(self) -> str:

@@ -24,6 +24,7 @@ from aiopravega.errors import (
     ServerError,
     TlsError,
 )
+from aiopravega.net.authorization import Authorization
 from aiopravega.retry import RetryPolicy, retrying
 from aiopravega.schema.registry.config import RegistryConfig
 
@@ -73,10 +74,9 @@ class RegistryHttp:
 
     def __init__(self, config: RegistryConfig) -> None:
         self._config = config
-        authorization = config.authorization()
+        self._authorization = Authorization(config)
         self._client = httpx.AsyncClient(
             base_url=config.uri,
-            headers={"Authorization": authorization} if authorization else {},
             verify=config.ssl_context() or False,  # without TLS nothing is verified
             timeout=httpx.Timeout(config.request_timeout, connect=config.connect_timeout),
             trust_env=False,  # a proxy or a .netrc of the environment does not know the registry
@@ -102,16 +102,24 @@ class RegistryHttp:
         """
 
         async def attempt() -> RegistryResponse:
-            return await self._once(method, path, what, query, body)
+            authorization = await self._authorization.value()
+            try:
+                return await self._once(method, path, what, query, body, authorization)
+            except AuthenticationError:
+                fresh = await self._authorization.replacement(authorization)
+                if fresh is None:
+                    raise
+            return await self._once(method, path, what, query, body, fresh)
 
         return await retrying(attempt, RetryPolicy(total=self._config.retry_timeout), what)
 
     async def _once(
-        self, method: str, path: str, what: str, query: Mapping[str, str] | None, body: Any
+        self, method: str, path: str, what: str, query: Mapping[str, str] | None, body: Any, authorization: str | None
     ) -> RegistryResponse:
         target = f"{what} at {self._config.uri}"
         try:
-            response = await self._client.request(method, path, params=query, json=body)
+            headers = {} if authorization is None else {"Authorization": authorization}
+            response = await self._client.request(method, path, params=query, json=body, headers=headers)
         except httpx.ConnectTimeout:
             raise PravegaConnectionError(
                 f"{target}: no connection within {self._config.connect_timeout:g} s: is the address right?"
@@ -130,19 +138,18 @@ class RegistryHttp:
             raise (lost if method == "GET" else _final(lost)) from None
         if response.is_success:
             return RegistryResponse(response.status_code, response.text)
-        raise _error(response.status_code, response.text, target, method)
+        raise self._error(response.status_code, response.text, target, method)
 
-
-def _error(status: int, text: str, target: str, method: str) -> PravegaError:
-    said = " ".join(text.split())[:_SHOWN]
-    message = f"{target}: status {status}" + (f": {said}" if said else "")
-    kind = _ERRORS.get(status)
-    if kind is not None:
-        hint = {401: ": check username and password, or the token", 403: ": this account may not do it"}.get(status, "")
-        return kind(message + hint)
-    error = ServerError(message)
-    passes = (status in _PASSING and method == "GET") or _STALE_TOKEN.match(said) is not None
-    return error if passes else _final(error)
+    def _error(self, status: int, text: str, target: str, method: str) -> PravegaError:
+        said = " ".join(text.split())[:_SHOWN]
+        message = f"{target}: status {status}" + (f": {said}" if said else "")
+        kind = _ERRORS.get(status)
+        if kind is not None:
+            hint = {401: f": {self._config.refusal()}", 403: ": this account may not do it"}.get(status, "")
+            return kind(message + hint)
+        error = ServerError(message)
+        passes = (status in _PASSING and method == "GET") or _STALE_TOKEN.match(said) is not None
+        return error if passes else _final(error)
 
 
 def _final(error: PravegaError) -> PravegaError:
