@@ -70,6 +70,12 @@ def test_a_server_that_is_not_there_is_said_soon(nobody):
     assert "fails: PravegaConnectionError" in text
 
 
+def test_a_scope_that_does_not_exist_is_a_failure_with_its_name(connection):
+    works, text = PravegaHook(connection(scope="nowhere")).test_connection()
+    assert not works
+    assert "there is no scope 'nowhere': make it, or mend the connection's extra `scope`" in text
+
+
 def test_a_connection_that_cannot_work_is_said(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_HOSTLESS", '{"conn_type": "pravega"}')
     assert PravegaHook("hostless").test_connection() == (
