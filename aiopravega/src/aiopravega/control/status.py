@@ -141,11 +141,11 @@ _BY_CODE: Final[dict[grpc.StatusCode, tuple[type[PravegaError], str]]] = {
 
 def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaError:
     """The error for a call that gRPC or the controller failed."""
-    text = _shortened(details)
+    text = _in_brackets(details)
     tried = f"cannot {site.what} at {site.uri}"
     for peculiar in _PECULIAR:
         if peculiar.fits(site.method, code, details):
-            return peculiar.error(f"{tried}: {peculiar.meaning} ({text})")
+            return peculiar.error(f"{tried}: {peculiar.meaning}{text}")
     if code is grpc.StatusCode.UNAVAILABLE:
         return unreachable(details, site)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
@@ -155,7 +155,7 @@ def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaErr
     if code is grpc.StatusCode.NOT_FOUND:
         return site.missing(f"{tried}: it does not exist. Check the name; create it first if it is new.")
     kind, meaning = _BY_CODE.get(code, (ServerError, f"the controller failed with {code.name}; see its log"))
-    return kind(f"{tried}: {meaning} ({text})")
+    return kind(f"{tried}: {meaning}{text}")
 
 
 def wrong_scheme(site: CallSite) -> TlsError:
@@ -169,9 +169,14 @@ def _with_scheme(uri: str, scheme: str) -> str:
     return f"{scheme}://{uri.partition('://')[2]}"
 
 
+def _in_brackets(details: str) -> str:
+    """The server's words behind ours; nothing where it says none, as for a wrong password."""
+    text = _shortened(details)
+    return f" ({text})" if text else ""
+
+
 def _shortened(details: str) -> str:
-    lines = details.removeprefix(_TRACE_PREFIX).splitlines()
-    line = lines[0] if lines else "no details"
+    line = next(iter(details.removeprefix(_TRACE_PREFIX).splitlines()), "").strip()
     return line if len(line) <= _LONGEST_DETAILS else f"{line[:_LONGEST_DETAILS]}…"
 
 
@@ -196,11 +201,13 @@ def unreachable(details: str, site: CallSite) -> PravegaError:
     if "TSI_PROTOCOL_FAILURE" in text:
         return TlsError(f"{tried}: the TLS handshake failed ({text}). Check ca_file, and the server's TLS settings.")
     if "timed out" in text:
-        return PravegaTimeoutError(f"{tried}: no answer ({text}). Check the address, and that the cluster is healthy.")
+        return PravegaTimeoutError(
+            f"{tried}: no answer{_in_brackets(details)}. Check the address, and that the cluster is healthy."
+        )
     if any(word in text for word in ("resolv", "resolution", "lookup")):
         return PravegaConnectionError(f"{tried}: the name of the host is not known ({text}). Check the address.")
     return PravegaConnectionError(
-        f"{tried}: no connection ({text}). Check the address, and that the controller is running."
+        f"{tried}: no connection{_in_brackets(details)}. Check the address, and that the controller is running."
     )
 
 
