@@ -3,19 +3,19 @@
 `pravega metrics` has the same numbers.
 """
 
-import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, add_json, run, scopes_of, show, table
+from aiopravega.commands.common import SCOPES, Options, scopes_of, show, table, verb
 from aiopravega.intervals.reports.gauges import Sample, gauges
 
 # Labels that tell the kind of a number.
 _KINDS: Final = ("group", "consumer")
 _LAGS: Final = ("pravega_reader_group_lag_bytes", "pravega_consumer_lag_bytes", "pravega_stream_readable_bytes")
 _TRUNCATED: Final = "retention has removed events that it has not read"
+_MADE_AGAIN: Final = "its stream was deleted and made again: skip or forget it, see `pravega cuts`"
 
 
 @dataclass(slots=True)
@@ -47,30 +47,20 @@ class _Line:
         return self.stream, self.kind, self.name, *sizes, "; ".join(waiting + self.notes)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if something was lost or is not known, 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega lag",
-        description="What consumers of the cut ledger, reader groups and subscribers have not read yet.",
-    )
-    add_controller(parser)
-    parser.add_argument("scopes", nargs="*", metavar="SCOPE", help="default: PRAVEGA_SCOPE")
-    add_json(parser)
-    parser.set_defaults(action=_act)
-    return run(parser.parse_args(arguments))
-
-
-async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(None, "lag", SCOPES)
+async def command(client: PravegaClient, options: Options) -> int:
+    """Show what consumers of the cut ledger, reader groups and subscribers have not read yet."""
     samples = [sample for scope in scopes_of(client, options.scopes) for sample in await gauges(client, scope)]
     lines = _lines(samples)
     text = table(("stream", "who", "name", "lag", "unread", "note"), [line.to_row() for line in lines])
-    show(options, [line.to_json() for line in lines], text)
-    return int(any(sample.value for sample in samples if sample.gauge in _NOTES))
+    lost = any(sample.value for sample in samples if sample.gauge in _NOTES)
+    return show(options, [line.to_json() for line in lines], text, yes=not lost)
 
 
 _NOTES: Final[Mapping[str, str]] = {
     "pravega_reader_group_truncated": _TRUNCATED,
     "pravega_consumer_lost": _TRUNCATED,
+    "pravega_consumer_stream_made_again": _MADE_AGAIN,
     "pravega_unknown": "cannot be found out now",
 }
 
@@ -94,6 +84,8 @@ def _lines(samples: Iterable[Sample]) -> list[_Line]:
         elif sample.gauge in _NOTES and sample.value:
             line.notes.append(f"{_NOTES[sample.gauge]}{_error(sample)}")
     for line in lines.values():
+        if _MADE_AGAIN in line.notes:
+            line.notes.remove(_TRUNCATED)  # all of the deleted stream is lost, and not by retention
         line.notes += [held_up[line.name]] if line.kind == "group" and line.name in held_up else []
     order = ("stream", "consumer", "group")
     return sorted(lines.values(), key=lambda line: (line.stream, order.index(line.kind), line.name))
