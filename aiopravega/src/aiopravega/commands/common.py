@@ -270,7 +270,7 @@ def _on_a_terminal(texts: Sequence[Sequence[str]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for head in texts[0]:
         made.add_column(head, overflow="fold")
     for row in texts[1:]:

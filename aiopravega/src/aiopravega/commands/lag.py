@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import SCOPES, Options, scopes_of, show, table, verb
+from aiopravega.errors import StreamMadeAgainError
 from aiopravega.intervals.reports.gauges import Sample, gauges
 
 # Labels that tell the kind of a number.
 _KINDS: Final = ("group", "consumer")
 _LAGS: Final = ("pravega_reader_group_lag_bytes", "pravega_consumer_lag_bytes", "pravega_stream_readable_bytes")
 _TRUNCATED: Final = "retention has removed events that it has not read"
-_MADE_AGAIN: Final = "its stream was deleted and made again: skip or forget it, see `pravega cuts`"
+_MADE_AGAIN: Final = "its stream was deleted and made again: it skips that by `pravega cuts skip`"
+_GROUP_MADE_AGAIN: Final = "a stream of it was deleted and made again: `pravega groups delete`, and make it again"
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ def _lines(samples: Iterable[Sample]) -> list[_Line]:
         elif sample.gauge == "pravega_consumer_waiting_intervals":
             line.waiting_intervals = sample.value
         elif sample.gauge in _NOTES and sample.value:
-            line.notes.append(f"{_NOTES[sample.gauge]}{_error(sample)}")
+            line.notes.append(_note(sample))
     for line in lines.values():
         if _MADE_AGAIN in line.notes:
             line.notes.remove(_TRUNCATED)  # all of the deleted stream is lost, and not by retention
@@ -102,5 +104,8 @@ def _name(sample: Sample) -> str:
     return sample.labels.get("consumer", "") if group is None else f"{sample.labels['scope']}/{group}"
 
 
-def _error(sample: Sample) -> str:
-    return f": {sample.labels['error']}" if "error" in sample.labels else ""
+def _note(sample: Sample) -> str:
+    error = sample.labels.get("error", "")
+    if "group" in sample.labels and error == StreamMadeAgainError.__name__:
+        return _GROUP_MADE_AGAIN
+    return f"{_NOTES[sample.gauge]}{f': {error}' if error else ''}"

@@ -205,6 +205,14 @@ def test_the_lag_of_all_who_read_is_in_one_table(capsys, blocking, stream):
     assert lost["daily"] == lost[f"{stream.scope}/group"] == ["retention has removed events that it has not read"]
     assert main(["lag", "no-such-scope"]) == 2
 
+    blocking.delete_stream(stream)
+    blocking.create_stream(stream, ScalingPolicy.fixed(2))
+
+    assert main(["lag", stream.scope, "--json"]) == 1
+    again = {each["name"]: each["notes"] for each in json.loads(capsys.readouterr().out)}
+    assert again["daily"] == ["its stream was deleted and made again: it skips that by `pravega cuts skip`"]
+    assert "was deleted and made again" in again[f"{stream.scope}/group"][0]
+
 
 async def test_metrics_are_served(stream):
     process = await asyncio.create_subprocess_exec(
