@@ -142,6 +142,20 @@ def test_tables(open_page, client, scope, capsys):
     assert "customers" in capsys.readouterr().out
 
 
+def test_command_line(open_page, client, scope, capsys):
+    page = open_page("command-line", shop=scope)
+    assert page.command("pravega streams create")[1] == 0
+    with client.writer(f"{scope}/orders") as writer:
+        writer.write(b'{"id": 1}')
+
+    for start in ("update", "scale"):  # nobody is there to be asked
+        assert page.command(f"pravega streams {start}")[1] == 1
+    for start in ("streams show", "read shop/orders --max", "read shop/orders --format json", "streams truncate"):
+        assert page.command(f"pravega {start}")[1] == 0
+    assert '"event": {"id": 1}' in capsys.readouterr().out
+    assert page.command("pravega streams delete")[1] == 0
+
+
 def test_catalog(open_page, capsys, tmp_path):
     (tmp_path / "delays.json").write_text((ROOT / "example_dags" / "schemas" / "delays.json").read_text())
     page = open_page("catalog").give(Order=Order).run()

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import click
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.grammar import DONE, ERROR, NO, Argument, Topic, Verb
+from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, NO, Argument, Topic, Verb, end_output
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, PravegaError, StreamNotFoundError
 from aiopravega.ledger import CUT_TABLE, CutLedger
@@ -212,6 +212,10 @@ def exit_code_of(work: Coroutine[Any, Any, int]) -> int:
     """Run the work of a command in an event loop; returns the exit status. Errors go to standard error."""
     try:
         return asyncio.run(work)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return end_output()
     except PravegaError as error:
         click.echo(f"{click.style('error', fg='red')}: {type(error).__name__}: {error}", err=True)
         return ERROR

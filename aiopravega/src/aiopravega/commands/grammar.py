@@ -3,6 +3,8 @@
 It knows no cluster, so that the help and the completion of shells are quick.
 """
 
+import os
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -62,6 +64,13 @@ _OPTIONS: Final = {
     "group": "a reader group is moved by `pravega groups`; a bounded read needs none",
     "dry-run": "leave --yes out: without it a command says what it would do",
 }
+
+
+def end_output() -> int:
+    """Print no more: the reader of a pipe, such as `head`, has enough. Returns the exit status."""
+    # Python would complain when it flushes the rest at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
 
 
 class Argument(click.Argument):

@@ -1,6 +1,5 @@
 """The command `pravega`: its topics, each a module of this folder that is loaded when it is asked for."""
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -8,7 +7,7 @@ from typing import Final
 
 import click
 
-from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, Topic
+from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, Topic, end_output
 
 TOPICS: Final = {
     "read": "print the events of a stream: all, between cuts or times, or new ones",
@@ -44,6 +43,7 @@ class _Pravega(Topic):
 
 cli = _Pravega(
     name="pravega",
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Read, write and inspect Pravega, and decide. A server to try things out comes with pravega-emulator.",
     epilog="More about a command: pravega COMMAND --help. Exit status: 0 done, 1 the answer is no, 2 an error.",
 )
@@ -58,10 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return ERROR
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return INTERRUPTED
     except BrokenPipeError:
-        # Its reader, such as `head`, has enough. Python would complain when it flushes the rest at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return end_output()
     return status if isinstance(status, int) else DONE
