@@ -1,11 +1,12 @@
-"""The reference of the commands, from the parsers that they make."""
+"""The reference of the commands, from the parsers that they make: Click's of `pravega`, argparse's of the emulator."""
 
 import argparse
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
 from unittest.mock import patch
 
-from aiopravega.commands.main import TOPICS
+import click
+
+from aiopravega.commands.main import cli
 from pravega_emulator import cli as emulator
 
 
@@ -62,9 +63,59 @@ def rows(parser: argparse.ArgumentParser, about: str = "") -> Iterator[str]:
             yield from rows(command, helps.get(name, ""))
 
 
+def verbs(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands of `pravega`, topics too, with the words that name them."""
+    if path:
+        yield path, command
+    if isinstance(command, click.Group):
+        with click.Context(command) as ctx:
+            for name in command.list_commands(ctx):
+                inner = command.get_command(ctx, name)
+                assert inner is not None
+                yield from verbs(inner, (*path, name))
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Parse what somebody types after `pravega`, and run nothing.
+
+    Raises:
+        click.UsageError: the parser refuses it.
+    """
+    command: click.Command = cli
+    left, ctx = list(words), None
+    while isinstance(command, click.Group) and left and not left[0].startswith("-"):
+        ctx = click.Context(command, parent=ctx, info_name=left[0])
+        _, inner, left = command.resolve_command(ctx, left)
+        assert inner is not None
+        command = inner
+    if not {"--help", "--version"} & set(left):
+        command.make_context(command.name, left, parent=ctx)
+
+
+def of_verb(path: Sequence[str], command: click.Command) -> Iterator[str]:
+    """A command of `pravega`: what it does, and its arguments and options."""
+    yield from ("", f"### pravega {' '.join(path)}", " ".join((command.help or "").split()), "")
+    if isinstance(command, click.Group):
+        return
+    yield from ("| argument | meaning |", "|---|---|")
+    with click.Context(command) as ctx:
+        for parameter in command.params:
+            names = parameter.opts if isinstance(parameter, click.Option) else []
+            value = "" if getattr(parameter, "is_flag", False) else parameter.make_metavar(ctx)
+            name = ", ".join(f"`{each} {value}`".replace(" `", "`") for each in names) or f"`{value}`"
+            text = " ".join((getattr(parameter, "help", None) or "").split())
+            yield row(name, text)
+
+
+def row(name: str, text: str) -> str:
+    """A row of a table, in which a bar is no border."""
+    bar, escaped = "|", "\\|"
+    return f"| {name.replace(bar, escaped)} | {text.replace(bar, escaped)} |"
+
+
 def commands() -> Iterator[str]:
     """All topics of `pravega`, and `pravega-emulator`."""
     yield "## pravega"
-    for topic in TOPICS:
-        yield from rows(parser_of(import_module(f"aiopravega.commands.{topic}").main))
+    for path, command in verbs():
+        yield from of_verb(path, command)
     yield from ("", "## pravega-emulator", *rows(parser_of(emulator.main)))

@@ -16,6 +16,8 @@ import pytest
 from packaging.metadata import Metadata
 from uv import find_uv_bin
 
+from aiopravega.commands.main import TOPICS
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("aiopravega", "pravega_emulator", "pravega_jobs", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 HOSTS = {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "dagster", "pyspark"}
@@ -165,6 +167,9 @@ def test_the_client_brings_neither_a_host_nor_arrow_nor_a_server(environment: En
     environment.python_runs("-c", IMPORT_ALL, "aiopravega", *OF_EXTRAS)
     said = environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR)
     assert said.strip() == "PravegaEmulator is in a distribution of its own: pip install pravega-emulator"
+
+    for topic in TOPICS:
+        assert f"Usage: pravega {topic} " in run(environment.folder / "bin" / "pravega", topic, "--help")
 
     assert "pravega-emulator" in environment.install("pravega-emulator")
     assert environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR).strip() == "pravega_emulator.standalone"

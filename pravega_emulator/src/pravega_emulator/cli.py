@@ -181,8 +181,14 @@ def _down(options: argparse.Namespace, _: list[str]) -> int:
     if NamedServer(options.name).stop():
         print(f"{options.name}: ended")
     else:
-        print(f"{options.name}: no such server runs")
+        print(f"{options.name}: no such server runs{_others()}")
     return 0
+
+
+def _others() -> str:
+    """The names of the servers that run, where the one that was asked for does not."""
+    names = [named.name for named in NamedServer.matching() if named.running() is not None]
+    return f"; name one of those that do by --name: {', '.join(names)}" if names else ""
 
 
 def _status(options: argparse.Namespace, _: list[str]) -> int:
@@ -191,7 +197,8 @@ def _status(options: argparse.Namespace, _: list[str]) -> int:
         servers = [NamedServer(DEFAULT_NAME)]
     running = [(named, server) for named in servers if (server := named.running()) is not None]
     if not running:
-        print("no emulator runs" if options.name is None else f"{options.name}: not running", file=sys.stderr)
+        asked = options.name or (DEFAULT_NAME if options.export else None)
+        print("no emulator runs" if asked is None else f"{asked}: not running{_others()}", file=sys.stderr)
         return 1
     for named, server in running:
         if options.export:

@@ -10,7 +10,7 @@ from tests.java.peer import JavaClient
 
 from aiopravega import TableConfiguration
 from aiopravega.blocking import PravegaClient as BlockingClient
-from aiopravega.commands.tables import main
+from aiopravega.commands.main import main
 from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableConflictError, TableNotFoundError
 
 # Of a primary and a secondary part; the same primary part comes with several secondary ones.
@@ -179,21 +179,22 @@ def command(pravega_config, capsys):
     """Runs `pravega tables`; returns its exit code, output and errors."""
 
     async def command(*words: str) -> tuple[int, str, str]:
-        code = await asyncio.to_thread(main, [*words, "--controller", pravega_config.controller_uri])
+        code = await asyncio.to_thread(main, ["tables", *words, "--controller", pravega_config.controller_uri])
         output = capsys.readouterr()
         return code, output.out, output.err
 
     return command
 
 
-async def test_the_command_lists_describes_and_deletes(client, scope, command):
+async def test_the_command_lists_shows_and_deletes(client, scope, command):
     await client.create_table(scope, "table", key_length=4, secondary_key_length=2, partitions=3)
     for number in range(7):
         await client.table(scope, "table").put(b"key%d__" % number, b"")
 
+    assert (await command("create", f"{scope}/table", "--key-length", "4"))[0] == 1
     code, text, _ = await command("list", scope)
     assert (code, text.splitlines()[1].split()) == (0, [f"{scope}/table", "3", "4", "2"])
-    code, text, _ = await command("describe", f"{scope}/table", "--json")
+    code, text, _ = await command("show", f"{scope}/table", "--json")
     assert json.loads(text) == {
         "table": f"{scope}/table",
         "partitions": 3,
@@ -204,8 +205,22 @@ async def test_the_command_lists_describes_and_deletes(client, scope, command):
     code, _, said = await command("delete", f"{scope}/table")
     assert (code, "has 7 entries" in said, "--yes" in said) == (1, True, True)
     assert await client.list_tables(scope) == ["table"]
+    assert (await command("get", f"{scope}/table", "key0__"))[:2] == (0, "\n")
+    assert (await command("get", f"{scope}/table", "key9__"))[0] == 1
+    assert "has 4 bytes, and those of" in (await command("get", f"{scope}/table", "key9"))[2]
+    assert (await command("put", f"{scope}/table", "key9__", "new"))[0] == 0
+    code, _, said = await command("put", f"{scope}/table", "key9__", "newer")
+    assert (code, "has the value 'new': replaced" in said) == (1, True)
+    assert (await command("put", f"{scope}/table", "6b6579395f5f", "6e65776572", "--format", "hex", "--yes"))[0] == 0
+    assert (await command("get", f"{scope}/table", "key9__"))[1] == "newer\n"
+    code, text, _ = await command("entries", f"{scope}/table", "--json", "--max", "2")
+    assert [json.loads(line)["value"] for line in text.splitlines()] == ["", ""]
+    assert "key9__\tnewer" in (await command("entries", f"{scope}/table"))[1].splitlines()
+    assert (await command("remove", f"{scope}/table", "key9__"))[0] == 1
+    assert (await command("remove", f"{scope}/table", "key9__", "--yes"))[0] == 0
+    assert (await command("remove", f"{scope}/table", "key9__", "--yes"))[0] == 1
     code, text, _ = await command("delete", f"{scope}/table", "--yes")
     assert (code, text) == (0, f"{scope}/table: deleted\n")
     assert await client.list_tables(scope) == []
-    code, _, said = await command("describe", f"{scope}/table")
+    code, _, said = await command("show", f"{scope}/table")
     assert (code, "TableNotFoundError" in said) == (2, True)

@@ -135,16 +135,30 @@ def test_tables(open_page, client, scope, capsys):
     page = open_page("tables").run()
 
     assert client.table(scope, "customers").get(b"00000042").value == b"closed"
-    assert page.command("pravega tables describe examples/customers")[1] == 0
+    assert page.command("pravega tables show examples/customers")[1] == 0
     assert "customers" in capsys.readouterr().out
+
+
+def test_command_line(open_page, client, scope, capsys):
+    page = open_page("command-line", shop=scope)
+    assert page.command("pravega streams create")[1] == 0
+    with client.writer(f"{scope}/orders") as writer:
+        writer.write(b'{"id": 1}')
+
+    for start in ("update", "scale"):  # nobody is there to be asked
+        assert page.command(f"pravega streams {start}")[1] == 1
+    for start in ("streams show", "read shop/orders --max", "read shop/orders --format json", "streams truncate"):
+        assert page.command(f"pravega {start}")[1] == 0
+    assert '"event": {"id": 1}' in capsys.readouterr().out
+    assert page.command("pravega streams delete")[1] == 0
 
 
 def test_catalog(open_page, capsys, tmp_path):
     (tmp_path / "delays.json").write_text((ROOT / "example_dags" / "schemas" / "delays.json").read_text())
     page = open_page("catalog").give(Order=Order).run()
     assert "orders 4" in capsys.readouterr().out
-    for start in ("create", "ls examples", "describe", "drop"):
-        assert page.command(f"pravega catalog {start}")[1] == 0, start
+    for start in ("create", "list examples", "show", "delete"):
+        assert page.command(f"pravega streams {start}")[1] == 0, start
     printed = capsys.readouterr().out
     assert re.search(r"delays +2 +0 +Json delays v0 +BackwardTransitive +flights", printed)
     assert "sum of those that departed" in printed

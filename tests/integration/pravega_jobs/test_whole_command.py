@@ -7,7 +7,7 @@ import pytest
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.commands import cuts
+from aiopravega.commands.main import main
 
 
 @pytest.fixture
@@ -41,14 +41,14 @@ def test_cuts_between_transactions_of_a_database_are_printed(blocking, stream, c
     begun, whole, tail = write("1", 1), write("1", 2), write("2", 1)
     asked = ["whole", f"{stream.scope}/transactions", "--table", f"shop.a={stream}"]
 
-    assert cuts.main([*asked, "--json"]) == 0
+    assert main(["cuts", *asked, "--json"]) == 0
     assert json.loads(capfd.readouterr().out) == {"ends": {str(stream): whole}, "waits_for": {"2": None}}
     head = blocking.head(stream).to_text()
-    assert cuts.main([*asked, "--start", head, "--end", begun]) == 0
+    assert main(["cuts", *asked, "--start", head, "--end", begun]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert shown[1].split()[0] == str(stream)
     assert shown[2:] == ["transaction 1: 1 changes are missing"]
-    assert cuts.main([*asked, "--start", whole, "--end", tail]) == 0
+    assert main(["cuts", *asked, "--start", whole, "--end", tail]) == 0
     assert capfd.readouterr().out.splitlines()[2:] == ["transaction 2: no end yet"]
-    assert cuts.main([*asked[:2], "--table", str(stream)]) == 2
+    assert main(["cuts", *asked[:2], "--table", str(stream)]) == 2
     assert "write NAME=STREAM" in capfd.readouterr().err

@@ -13,7 +13,7 @@ from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sf
 
 from aiopravega import StreamCutRange
-from aiopravega.commands import cuts as command
+from aiopravega.commands.main import main as pravega
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.staged_files import known_timestamps
@@ -95,7 +95,7 @@ def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
         return landed
 
     def verify():
-        code = command.main(["verify", str(stream), "--table", name, "--json"])
+        code = pravega(["cuts", "verify", str(stream), "--table", name, "--json"])
         [shown] = json.loads(capfd.readouterr().out)
         return code, {(each["kind"], *each["intervals"]) for each in shown["findings"]}
 

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from tests.integration.pyspark_pravega.debezium_events import made, texts
 
 from aiopravega import StreamCutRange
-from aiopravega.commands import cuts as command
+from aiopravega.commands.main import main as pravega
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
 from pyspark_pravega.cdc import holdings, merge_into
@@ -137,7 +137,7 @@ def test_the_table_is_what_the_database_had_after_each_range(
     assert [each.range for each in sorted(holdings(table), key=lambda each: each.interval)] == [
         each.range for each in claimed
     ]
-    assert command.main(["verify", str(stream), "--table", table]) == 0
+    assert pravega(["cuts", "verify", str(stream), "--table", table]) == 0
 
 
 def test_a_large_value_that_was_not_sent_is_kept(table, ranges, merge):

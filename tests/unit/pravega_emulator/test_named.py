@@ -142,3 +142,11 @@ def test_options_that_do_not_go_together_are_refused(capsys):
     # A server that loses its data with its process cannot be started again.
     assert main(["up", "--restart"]) == 1
     assert "--restart is for --durable" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("holder")
+@pytest.mark.parametrize("words", [["status", "--export"], ["status", "--name", "other"], ["down"]])
+def test_servers_with_other_names_are_named(words, capsys):
+    main(words)
+
+    assert "name one of those that do by --name: mine" in "".join(capsys.readouterr())

@@ -1,94 +1,47 @@
 """The command `pravega backfill`: it shows the plan of a backfill, and runs a program for each interval."""
 
-import argparse
 import asyncio
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
+
+import click
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import (
-    add_cluster,
-    add_command,
-    add_json,
-    duration,
-    event_time,
+    LEDGER,
+    SIZE,
+    SPAN,
+    STREAM,
+    Option,
+    Options,
     ledger_of,
-    number_with_unit,
-    run,
+    parsed,
     show,
+    stream_of,
     table,
+    verb,
 )
+from aiopravega.commands.grammar import Argument, Topic
 from aiopravega.cuts import UNBOUNDED
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.plans.planning import plan_parts, plan_times
 from aiopravega.intervals.plans.steps import Step
-from aiopravega.names import StreamName
-from aiopravega.positions import parse_position
-from aiopravega.times import TimeUnit
 
-T = TypeVar("T")
-_SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if an interval failed, 2 after an error."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    at = words.index("--") if "--" in words else len(words)
-    parser = argparse.ArgumentParser(
-        prog="pravega backfill",
-        description="Process the past of a stream, interval by interval, each once.",
-        epilog="The program of 'run' follows '--'. {start} and {end} in its words are the StreamCuts of an interval, "
-        "{interval}, {since} and {until} its name and its event times, {stream} the stream; the environment has the "
-        "same as BACKFILL_START and so on.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    planned = add_command(commands, "plan", _plan, "show what would be read; records nothing")
-    add_json(planned, "print JSON, with the cuts of every interval")
-    started = add_command(
-        commands, "run", _run, "run a program for every interval that is not done: run … -- PROGRAM …"
-    )
-    started.add_argument("--parallel", type=int, default=4, help="programs that run at the same time (4)")
-    started.set_defaults(program=words[at + 1 :])
-    for each in (planned, started):
-        add_cluster(each)
-        each.add_argument("stream", help="scope/stream")
-        each.add_argument("--consumer", required=True, help="name of the backfill: what is done is known by it")
-        position = _argument(parse_position)
-        each.add_argument("--start", type=position, default=UNBOUNDED, metavar="CUT", help="or earliest, the default")
-        each.add_argument("--end", type=position, default=UNBOUNDED, metavar="CUT", help="or latest, the default")
-        each.add_argument("--parts", type=int, help="how many intervals")
-        each.add_argument("--bytes", type=_size, metavar="SIZE", help="or about how large, such as 256MiB")
-        each.add_argument("--from", type=event_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
-        each.add_argument("--to", type=event_time, dest="until", metavar="TIME", help="the end, not included")
-        step, unit = _argument(Step.parse), _argument(TimeUnit.parse)
-        each.add_argument("--every", type=step, metavar="DURATION", help="length of an interval: 15m, 1d, 1mo")
-        each.add_argument("--ahead", type=duration, help="how much newer than the time noted next events may be")
-        each.add_argument("--unit", type=unit, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
-        each.add_argument("--clip", action="store_true", help="take what retention has left of the times")
-    return run(parser.parse_args(words[:at]))
+command = Topic(name="backfill", help="Process the past of a stream, interval by interval, each once.")
+_INTERVALS: Final = (
+    Option(["--consumer"], required=True, help="name of the backfill: what is done is known by it"),
+    *SPAN,
+    Option(["--parts"], type=int, help="how many intervals"),
+    Option(["--bytes", "max_bytes"], type=SIZE, metavar="SIZE", help="or about how large, such as 256MiB"),
+    Option(["--every"], type=parsed(Step.parse), metavar="DURATION", help="length of an interval: 15m, 1d, 1mo"),
+    LEDGER,
+)
 
 
-def _size(text: str) -> int:
-    return number_with_unit(text, r"(\d+) ?([kmg]?i?)b?", _SIZES)
-
-
-def _argument(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """A parser of this package with errors of argparse, which shows messages of these only."""
-
-    def parsed(text: str) -> T:
-        try:
-            return parse(text)
-        except PravegaError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parsed
-
-
-async def _planned(client: PravegaClient, options: argparse.Namespace) -> BackfillPlan:
-    stream = StreamName.parse(options.stream, client.config.scope)
+async def _planned(client: PravegaClient, options: Options) -> BackfillPlan:
+    stream = stream_of(client, options)
     ledger = ledger_of(client, options, stream.scope)
     times = [options.since, options.until, options.every]
     if not any(times):
@@ -96,13 +49,13 @@ async def _planned(client: PravegaClient, options: argparse.Namespace) -> Backfi
             client,
             stream,
             options.consumer,
-            start=options.start,
-            end=options.end,
+            start=options.start or UNBOUNDED,
+            end=options.end or UNBOUNDED,
             parts=options.parts,
-            max_bytes=options.bytes,
+            max_bytes=options.max_bytes,
             ledger=ledger,
         )
-    if not all(times) or options.parts or options.bytes:
+    if not all(times) or options.parts or options.max_bytes:
         raise ConfigurationError("a backfill of event times has --from, --to and --every, and no --parts or --bytes")
     return await plan_times(
         client,
@@ -116,7 +69,9 @@ async def _planned(client: PravegaClient, options: argparse.Namespace) -> Backfi
     )
 
 
-async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(command, "plan", STREAM, *_INTERVALS)
+async def _plan(client: PravegaClient, options: Options) -> int:
+    """Show what would be read; records nothing. With --json, the cuts of every interval."""
     plan = await _planned(client, options)
     summary = {
         "stream": str(plan.stream),
@@ -139,9 +94,18 @@ async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
     return show(options, summary | {"intervals": intervals}, text)
 
 
-async def _run(client: PravegaClient, options: argparse.Namespace) -> int:
-    if not options.program:
-        raise ConfigurationError("there is no program to run: pravega backfill run … -- PROGRAM …")
+@verb(
+    command,
+    "run",
+    STREAM,
+    Argument("program", "-- PROGRAM...", "the program, and its words", nargs=-1, required=True),
+    *_INTERVALS,
+    Option(["--parallel"], type=click.IntRange(min=1), default=4, help="programs that run at the same time (4)"),
+    epilog="In the program's words {start} and {end} are the StreamCuts of an interval, {interval}, {since} and "
+    "{until} its name and its event times, {stream} the stream; the environment has them as BACKFILL_START and so on.",
+)
+async def _run(client: PravegaClient, options: Options) -> int:
+    """Run a program for every interval that is not done."""
     plan = await _planned(client, options)
     ledger = ledger_of(client, options, plan.stream.scope)
 
@@ -162,9 +126,10 @@ async def _run(client: PravegaClient, options: argparse.Namespace) -> int:
 
     failures = await run_backfill(client, plan, work, parallel=options.parallel, ledger=ledger)
     for name, error in failures.items():
-        print(f"failed: {name}: {error}", file=sys.stderr)
-    print(f"{len(plan.waiting) - len(failures)} of {len(plan.waiting)} intervals done")
-    return 1 if failures else 0
+        click.echo(f"failed: {name}: {error}", err=True)
+    done, intervals = len(plan.waiting) - len(failures), len(plan.waiting)
+    values = {"done": done, "intervals": intervals, "failed": {name: str(error) for name, error in failures.items()}}
+    return show(options, values, f"{done} of {intervals} intervals done", yes=not failures)
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:

@@ -4,7 +4,6 @@ Decisions of a person about a ledger are in `decisions`. Other distributions add
 pravega-jobs.
 """
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +12,21 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, add_command, add_json, duration, ledger_of, run, show, table
+from aiopravega.commands.common import (
+    DURATION,
+    LEDGER,
+    STREAM,
+    Option,
+    Options,
+    check_stream,
+    ledger_of,
+    show,
+    stream_of,
+    table,
+    verb,
+)
 from aiopravega.commands.decisions import add_decisions
+from aiopravega.commands.grammar import DONE, NO, Topic
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.picture import draw_text
 from aiopravega.intervals.reports.verify import IntervalFinding, verify
@@ -29,47 +41,18 @@ TABLES: Final = "aiopravega.tables"
 TableComparison = Callable[[str, StreamName, Mapping[str, Sequence[CutRecord]]], Mapping[str, list[IntervalFinding]]]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if `verify` finds something, 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega cuts", description="Intervals of consumers of streams, and the ranges that they have."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = add_command(commands, "list", _list, "show consumers, or the intervals of one")
-    checked = add_command(
-        commands, "verify", _verify, "find gaps, overlaps, intervals that are not done, and those that cannot be read"
-    )
-    checked.add_argument(
-        "--allow-open",
-        type=duration,
-        default=timedelta(),
-        metavar="DURATION",
-        help="somebody may be at work on an interval for so long: 90s, 15m, 6h, 1d (0s)",
-    )
-    checked.add_argument(
-        "--table",
-        metavar="TABLE",
-        help="compare it with the intervals that this table of pravega-jobs holds, and count the table's rows, for "
-        "example delta:/folder",
-    )
-    for each in (shown, checked):
-        add_json(each)
-    drawn = add_command(commands, "plot", _plot, "draw in characters when intervals were processed")
-    for each in (shown, checked, drawn):
-        add_cluster(each)
-        each.add_argument("stream", help="scope/stream")
-        each.add_argument("--consumer", help="only this consumer of the stream")
-    add_decisions(commands)
-    for added in entry_points(group=_SUBCOMMANDS):
-        added.load()(commands)
-    return run(parser.parse_args(arguments))
+command = Topic(name="cuts", help="Intervals of consumers of streams, and the ranges that they have.")
+_CONSUMER: Final = Option(["--consumer"], help="only this consumer of the stream")
 
 
-async def _consumers(client: PravegaClient, options: argparse.Namespace) -> dict[str, list[CutRecord]]:
-    stream = StreamName.parse(options.stream, client.config.scope)
+async def _consumers(client: PravegaClient, options: Options) -> dict[str, list[CutRecord]]:
+    stream = stream_of(client, options)
     ledger = ledger_of(client, options, stream.scope)
     if options.consumer is None:
-        return {name: records for (of, name), records in (await ledger.consumers()).items() if of == stream}
+        found = {name: records for (of, name), records in (await ledger.consumers()).items() if of == stream}
+        if not found:
+            await check_stream(client, stream)
+        return found
     records = await ledger.records(options.consumer, stream)
     if not records:
         raise ConfigurationError(f"{options.consumer!r} has no intervals of {stream}")
@@ -83,7 +66,9 @@ def _counts(records: Sequence[CutRecord]) -> dict[IntervalState, int]:
     return {state: counted[state] for state in (*always, *sorted(counted.keys() - set(always)))}
 
 
-async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(command, "list", STREAM, _CONSUMER, LEDGER)
+async def _list(client: PravegaClient, options: Options) -> int:
+    """Show consumers, or the intervals of one."""
     consumers = await _consumers(client, options)
     if options.consumer is None:
         rows = [_summary(name, records) for name, records in consumers.items()]
@@ -107,7 +92,28 @@ def _row(record: CutRecord) -> tuple[object, ...]:
     return record.interval, record.state.value, recorded, record.recorded_by, changed, record.changed_by or "", why
 
 
-async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    command,
+    "verify",
+    STREAM,
+    _CONSUMER,
+    Option(
+        ["--allow-open"],
+        type=DURATION,
+        default=timedelta(),
+        metavar="DURATION",
+        help="somebody may be at work on an interval for so long: 90s, 15m, 6h, 1d (0s)",
+    ),
+    Option(
+        ["--table"],
+        metavar="TABLE",
+        help="compare it with the intervals that this table of pravega-jobs holds, and count the table's rows, for "
+        "example delta:/folder",
+    ),
+    LEDGER,
+)
+async def _verify(client: PravegaClient, options: Options) -> int:
+    """Find gaps, overlaps, intervals that are not done, and those that cannot be read."""
     consumers = await _consumers(client, options)
     findings = {
         name: await verify(client, records, allow_open=options.allow_open) for name, records in consumers.items()
@@ -137,11 +143,11 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
             for each in wrong:
                 size = "" if each.size is None else f" ({each.size:,} bytes)"
                 print(f"  {each.kind} at {' and '.join(map(repr, each.intervals))}{size}: {each.text}")
-    return 1 if any(findings.values()) else 0
+    return NO if any(findings.values()) else DONE
 
 
 def _compared(
-    options: argparse.Namespace, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
+    options: Options, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
 ) -> dict[str, list[IntervalFinding]]:
     """The differences between a table and the records, by consumer."""
     compare = table_comparison(entry_points(group=TABLES))
@@ -175,8 +181,14 @@ def table_comparison(found: Iterable[EntryPoint]) -> TableComparison:
     return compare
 
 
-async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(command, "plot", STREAM, _CONSUMER, LEDGER)
+async def _plot(client: PravegaClient, options: Options) -> int:
+    """Draw in characters when intervals were processed."""
     consumers = await _consumers(client, options)
-    for name, records in consumers.items():
-        print(f"{name}\n{draw_text(records)}")
-    return 0
+    pictures = {name: draw_text(records) for name, records in consumers.items()}
+    return show(options, pictures, "\n".join(f"{name}\n{picture}" for name, picture in pictures.items()))
+
+
+add_decisions(command)
+for added in entry_points(group=_SUBCOMMANDS):
+    added.load()(command)

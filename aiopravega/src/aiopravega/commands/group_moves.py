@@ -1,24 +1,25 @@
 """Changes of reader groups: `pravega groups create`, `reset`, `delete`, `checkpoint` and `offline`."""
 
-import argparse
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
+import click
+
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import (
-    Commands,
-    add_cluster,
-    add_command,
-    add_controller,
-    add_json,
-    add_yes,
-    duration,
-    event_time,
+    DURATION,
+    LEDGER,
+    TIME,
+    YES,
+    Option,
+    Options,
+    decided,
     ledger_of,
-    only_say,
     show,
+    verb,
 )
+from aiopravega.commands.grammar import NO, Argument, Topic
 from aiopravega.control import GroupRetention
 from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
@@ -30,52 +31,54 @@ from aiopravega.times import TimeUnit
 _TIMEOUT: Final = timedelta(seconds=60)
 
 
-def add_moves(commands: Commands) -> None:
+GROUP: Final = Argument("group", "SCOPE/GROUP", "or GROUP, in the scope PRAVEGA_SCOPE")
+_FORCE: Final = Option(["--force"], is_flag=True, help="although readers are online, or are Flink's")
+_PARTS: Final = (
+    Argument("parts", "[STREAM or CUT]...", "from the head of a stream, or from a cut", nargs=-1),
+    Option(["--latest"], is_flag=True, help="from the tails of these streams"),
+    Option(["--interval"], metavar="NAME", help="the range of this interval of --consumer"),
+    Option(["--from", "since"], type=TIME, metavar="TIME", help="from this event time on"),
+    Option(["--to", "until"], type=TIME, metavar="TIME", help="with --from: the end, not included"),
+    Option(["--ahead"], type=DURATION, metavar="DURATION", help="with --from: how much newer than noted events may be"),
+    Option(["--consumer"], metavar="NAME", help="with --interval: of whom"),
+    LEDGER,
+)
+
+
+def add_moves(topic: Topic) -> None:
     """Add the commands."""
-    created = add_command(commands, "create", _create, "make a group for Java's readers")
-    created.add_argument(
-        "--checkpoint-every", type=duration, default=CHECKPOINT_INTERVAL, metavar="DURATION", help="automatically (30s)"
+    every = Option(
+        ["--checkpoint-every"],
+        type=DURATION,
+        default=CHECKPOINT_INTERVAL,
+        metavar="DURATION",
+        help="automatically (30s)",
     )
-    created.add_argument("--no-checkpoints", action="store_true", help="none automatically: it waits at each scaling")
-    created.add_argument(
-        "--retention",
-        choices=[each.name.lower() for each in GroupRetention],
+    never = Option(["--no-checkpoints"], is_flag=True, help="none automatically: it waits at each scaling")
+    retention = Option(
+        ["--retention"],
+        type=click.Choice([each.name.lower() for each in GroupRetention]),
         default=GroupRetention.NONE.name.lower(),
         help="whether consumption-based retention waits for it, and for what: none",
     )
-    reset = add_command(commands, "reset", _reset, "have a group start again: at its last checkpoint, or where you say")
-    for each in (created, reset):
-        each.add_argument("group", metavar="SCOPE/GROUP")
-        each.add_argument("parts", nargs="*", metavar="STREAM or CUT", help="from the head of a stream, or from a cut")
-        where = each.add_mutually_exclusive_group()
-        where.add_argument("--latest", action="store_true", help="from the tails of these streams")
-        where.add_argument("--interval", metavar="NAME", help="the range of this interval of --consumer")
-        where.add_argument("--from", dest="since", type=event_time, metavar="TIME", help="from this event time on")
-        each.add_argument(
-            "--to", dest="until", type=event_time, metavar="TIME", help="with --from: the end, not included"
-        )
-        each.add_argument("--ahead", type=duration, help="with --from: how much newer than noted events may be")
-        each.add_argument("--consumer", metavar="NAME", help="with --interval: of whom")
-    for each in (created, reset):
-        add_cluster(each)
-    deleted = add_command(commands, "delete", _delete, "delete a group with its state")
-    marked = add_command(commands, "checkpoint", _checkpoint, "have all readers reach a checkpoint, and print its cuts")
-    marked.add_argument("--name", help="of the checkpoint; default: a new one")
-    marked.add_argument("--timeout", type=duration, default=_TIMEOUT, help="how long to wait for the readers (60s)")
-    gone = add_command(commands, "offline", _offline, "say that a reader is dead, so that others take its segments")
-    for each in (deleted, marked, gone):
-        each.add_argument("group", metavar="SCOPE/GROUP")
-        add_controller(each)
-    gone.add_argument("reader", help="its name, as describe shows it")
-    gone.add_argument(
-        "--watch", type=duration, metavar="DURATION", help="how long it must be silent; default: as long as is needed"
+    name = Option(["--name"], help="of the checkpoint; default: a new one")
+    timeout = Option(
+        ["--timeout"],
+        type=DURATION,
+        default=_TIMEOUT,
+        metavar="DURATION",
+        help="how long to wait for the readers (60s)",
     )
-    for each in (reset, deleted, gone):
-        add_yes(each)
-    for each in (reset, deleted, marked, gone):
-        each.add_argument("--force", action="store_true", help="although readers are online, or are Flink's")
-    for each in (created, reset, deleted, marked, gone):
-        add_json(each)
+    watch = Option(
+        ["--watch"], type=DURATION, metavar="DURATION", help="how long it must be silent; default: as long as is needed"
+    )
+    verb(topic, "create", GROUP, *_PARTS, every, never, retention)(_create)
+    verb(topic, "reset", GROUP, *_PARTS, YES, _FORCE)(_reset)
+    verb(topic, "delete", GROUP, YES, _FORCE)(_delete)
+    verb(topic, "checkpoint", GROUP, name, timeout, _FORCE)(_checkpoint)
+    verb(topic, "offline", GROUP, Argument("reader", "READER", "its name, as show has it"), watch, YES, _FORCE)(
+        _offline
+    )
 
 
 def group_name(client: PravegaClient, text: str) -> tuple[str, str]:
@@ -86,8 +89,10 @@ def group_name(client: PravegaClient, text: str) -> tuple[str, str]:
     return scope or client.config.scope or "", name
 
 
-async def _parts(client: PravegaClient, options: argparse.Namespace) -> list[Part]:
+async def _parts(client: PravegaClient, options: Options) -> list[Part]:
     given = [parse_part(text, client.config.scope) for text in options.parts]
+    if sum((options.latest, options.interval is not None, options.since is not None)) > 1:
+        raise ConfigurationError("give one of --latest, --interval and --from")
     if not (options.latest or options.interval or options.since):
         if options.until or options.ahead or options.consumer:
             raise ConfigurationError("--to and --ahead go with --from, --consumer goes with --interval")
@@ -102,7 +107,7 @@ async def _parts(client: PravegaClient, options: argparse.Namespace) -> list[Par
     return [await _of_times(client, options, stream) for stream in streams]
 
 
-async def _interval(client: PravegaClient, options: argparse.Namespace, stream: StreamName) -> StreamCutRange:
+async def _interval(client: PravegaClient, options: Options, stream: StreamName) -> StreamCutRange:
     if not options.consumer:
         raise ConfigurationError("--interval needs a consumer: give --consumer")
     records = await ledger_of(client, options, stream.scope).records(options.consumer, stream)
@@ -112,13 +117,14 @@ async def _interval(client: PravegaClient, options: argparse.Namespace, stream: 
     raise ConfigurationError(f"{options.consumer!r} has no interval {options.interval!r} of {stream}")
 
 
-async def _of_times(client: PravegaClient, options: argparse.Namespace, stream: StreamName) -> StreamCutRange:
+async def _of_times(client: PravegaClient, options: Options, stream: StreamName) -> StreamCutRange:
     until = options.until or options.since + timedelta(milliseconds=1)
     of_times = await client.range_for(stream, (options.since, until), ahead=options.ahead, unit=TimeUnit.MS)
     return of_times if options.until else StreamCutRange(of_times.start, UNBOUNDED)
 
 
-async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
+async def _create(client: PravegaClient, options: Options) -> int:
+    """Make a group for Java's readers."""
     scope, name = group_name(client, options.group)
     done = await client.create_reader_group(
         scope,
@@ -127,41 +133,46 @@ async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
         checkpoint_interval=None if options.no_checkpoints else options.checkpoint_every,
         retention=GroupRetention[options.retention.upper()],
     )
-    return _say(options, {"group": f"{scope}/{name}", "made": done}, "made" if done else "exists already, set up so")
+    said = "made" if done else "exists already, set up so"
+    values = {"group": f"{scope}/{name}", "made": done}
+    return show(options, values, f"{scope}/{name}: {said}", yes=done)
 
 
-async def _reset(client: PravegaClient, options: argparse.Namespace) -> int:
+async def _reset(client: PravegaClient, options: Options) -> int:
+    """Have a group start again: at its last checkpoint, or where you say."""
     scope, name = group_name(client, options.group)
     parts = await _parts(client, options)
-    if not options.yes:
-        described = await client.describe_reader_group(scope, name)
-        last = described.last_checkpoint
-        where = "the given positions" if parts else f"its last checkpoint ({last.name if last else 'there is none'})"
-        readers = ", ".join(described.readers) or "(none)"
-        return only_say(f"{scope}/{name} has the readers {readers}. To have it start again at {where}, say --yes.")
+    described = await client.describe_reader_group(scope, name)
+    last = described.last_checkpoint
+    where = "the given positions" if parts else f"its last checkpoint ({last.name if last else 'there is none'})"
+    readers = ", ".join(described.readers) or "(none)"
+    if not decided(options, f"{scope}/{name} has the readers {readers}. It starts again at {where}."):
+        return NO
     starts = await client.reset_reader_group(scope, name, parts or None, force=options.force)
     cuts = {str(stream): cut.to_text() for stream, cut in starts.items()}
     lines = "".join(f"\n  {stream} from {cut}" for stream, cut in cuts.items())
     return _say(options, {"group": f"{scope}/{name}", "starts": cuts}, f"starts again{lines}")
 
 
-async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
+async def _delete(client: PravegaClient, options: Options) -> int:
+    """Delete a group with its state."""
     scope, name = group_name(client, options.group)
-    if not options.yes:
-        described = await client.describe_reader_group(scope, name)
-        readers = ", ".join(described.readers) or "(none)"
-        return only_say(f"{scope}/{name} has the readers {readers}. To delete it, say --yes.")
+    described = await client.describe_reader_group(scope, name)
+    if not decided(
+        options, f"{scope}/{name} has the readers {', '.join(described.readers) or '(none)'}. It is deleted."
+    ):
+        return NO
     await client.delete_reader_group(scope, name, force=options.force)
     return _say(options, {"group": f"{scope}/{name}", "deleted": True}, "deleted")
 
 
-async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
+async def _offline(client: PravegaClient, options: Options) -> int:
+    """Say that a reader is dead, so that others take its segments."""
     scope, name = group_name(client, options.group)
-    if not options.yes:
-        described = await client.describe_reader_group(scope, name)
-        segments = described.readers.get(options.reader)
-        has = "is not in the group" if segments is None else f"has {len(segments)} segments"
-        return only_say(f"reader {options.reader!r} of {scope}/{name} {has}. To take it out, say --yes.")
+    segments = (await client.describe_reader_group(scope, name)).readers.get(options.reader)
+    has = "is not in the group" if segments is None else f"has {len(segments)} segments"
+    if not decided(options, f"reader {options.reader!r} of {scope}/{name} {has}. It is taken out."):
+        return NO
     watch = None if options.watch is None else options.watch.total_seconds()
     freed = await client.reader_offline(scope, name, options.reader, watch=watch, force=options.force)
     offsets = {str(segment): offset for segment, offset in freed.items()}
@@ -170,7 +181,8 @@ async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
     return _say(options, values, f"is gone{lines}")
 
 
-async def _checkpoint(client: PravegaClient, options: argparse.Namespace) -> int:
+async def _checkpoint(client: PravegaClient, options: Options) -> int:
+    """Have all readers reach a checkpoint, and print its cuts."""
     scope, name = group_name(client, options.group)
     made = await client.checkpoint_reader_group(
         scope, name, options.name, timeout=options.timeout.total_seconds(), force=options.force
@@ -181,5 +193,5 @@ async def _checkpoint(client: PravegaClient, options: argparse.Namespace) -> int
     return _say(options, values, f"checkpoint {made.name!r}{lines}")
 
 
-def _say(options: argparse.Namespace, values: Mapping[str, object], text: str) -> int:
+def _say(options: Options, values: Mapping[str, object], text: str) -> int:
     return show(options, values, f"{values['group']}: {text}")

@@ -3,19 +3,21 @@
 The commands that change groups are in `group_moves`.
 """
 
-import argparse
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+import click
+
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_command, add_controller, add_json, duration, run, scope_of, show, table
-from aiopravega.commands.group_moves import add_moves, group_name
+from aiopravega.commands.common import DURATION, SCOPE, Option, Options, scope_of, show, table, verb
+from aiopravega.commands.grammar import DONE, Argument, Topic
+from aiopravega.commands.group_moves import GROUP, add_moves, group_name
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.groups import JavaCheckpoint, ReaderGroupDescription, flink_sql_options
@@ -28,37 +30,12 @@ _FLINK_METADATA: Final = bytes.fromhex("4960672d")
 _EVERY: Final = timedelta(seconds=5)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if nothing was done, 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega groups", description="Reader groups of Java and Flink: how far they are, and moving them."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listed = add_command(commands, "list", _list, "list the groups of a scope, with their readers and their lag")
-    listed.add_argument("scope", nargs="?", help="default: PRAVEGA_SCOPE")
-    described = add_command(commands, "describe", _describe, "show how a group is set up, who reads what, and its cuts")
-    lag = add_command(commands, "lag", _lag, "show what is left to read, once or again and again as a picture")
-    lag.add_argument("--for", dest="watch", type=duration, metavar="DURATION", help="draw it for so long: 90s, 15m, 1h")
-    lag.add_argument(
-        "--every", type=duration, default=_EVERY, metavar="DURATION", help="between two lines of the picture (5s)"
-    )
-    for each in (described, lag):
-        each.add_argument("group", metavar="SCOPE/GROUP")
-    decoded = add_command(
-        commands, "decode", _decode, "show the cuts in a checkpoint's bytes, as Java and Flink keep it"
-    )
-    decoded.add_argument("file", type=Path, help="the bytes that Java's Checkpoint.toBytes() gave")
-    decoded.add_argument(
-        "--flink-sql", action="store_true", help="print options of a table of Flink that is read from there"
-    )
-    for each in (listed, described, lag, decoded):
-        add_controller(each)
-        add_json(each)
-    add_moves(commands)
-    return run(parser.parse_args(arguments))
+command = Topic(name="groups", help="Reader groups of Java and Flink: how far they are, and moving them.")
 
 
-async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(command, "list", SCOPE)
+async def _list(client: PravegaClient, options: Options) -> int:
+    """List the groups of a scope, with their readers and their lag."""
     scope = scope_of(client, options.scope)
     names = await client.reader_groups(scope)
     described = await asyncio.gather(*(_described(client, scope, name) for name in names))
@@ -116,7 +93,9 @@ def _note(described: ReaderGroupDescription) -> str:
     return ""
 
 
-async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(command, "show", GROUP)
+async def _show(client: PravegaClient, options: Options) -> int:
+    """Show how a group is set up, who reads what, and its cuts."""
     described = await client.describe_reader_group(*group_name(client, options.group))
     return show(options, described.to_json(), "\n".join(_lines(described)))
 
@@ -152,11 +131,21 @@ def _segments(offsets: Mapping[SegmentId, int]) -> str:
     return ", ".join(f"{segment} from {offset:,}" for segment, offset in offsets.items()) or "no segment"
 
 
-async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    command,
+    "lag",
+    GROUP,
+    Option(["--for", "watch"], type=DURATION, metavar="DURATION", help="draw it for so long: 90s, 15m, 1h"),
+    Option(
+        ["--every"], type=DURATION, default=_EVERY, metavar="DURATION", help="between two lines of the picture (5s)"
+    ),
+)
+async def _lag(client: PravegaClient, options: Options) -> int:
+    """Show what is left to read, once or again and again as a picture."""
     scope, name = group_name(client, options.group)
     if options.watch is not None:
         await _draw(client, scope, name, options)
-        return 0
+        return DONE
     described = await client.describe_reader_group(scope, name)
     streams = described.need_streams()
     parts = [{"stream": str(e.stream), "lag_bytes": e.lag_bytes, "unread_bytes": e.unread_bytes} for e in streams]
@@ -173,7 +162,7 @@ async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
     return show(options, values, f"{text}\n{note}" if note else text)
 
 
-async def _draw(client: PravegaClient, scope: str, name: str, options: argparse.Namespace) -> None:
+async def _draw(client: PravegaClient, scope: str, name: str, options: Options) -> None:
     """Print a line for each moment, with a bar: the lag relative to the greatest so far."""
     ends, greatest, said = time.monotonic() + options.watch.total_seconds(), 1, ""
     while True:
@@ -193,7 +182,15 @@ async def _draw(client: PravegaClient, scope: str, name: str, options: argparse.
         await asyncio.sleep(pause)
 
 
-async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    command,
+    "decode",
+    Argument("file", "FILE", "the bytes that Java's Checkpoint.toBytes() gave", type=click.Path(path_type=Path)),
+    Option(["--flink-sql"], is_flag=True, help="print options of a table of Flink that is read from there"),
+    has_client=False,
+)
+async def _decode(options: Options) -> int:
+    """Show the cuts in a checkpoint's bytes, as Java and Flink keep it."""
     try:
         data = options.file.read_bytes()
     except OSError as error:
@@ -201,12 +198,15 @@ async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:
     if data.startswith(_FLINK_METADATA):
         raise ConfigurationError(
             f"{options.file} is the metadata of a savepoint of Flink: the checkpoint is in it as the state of the "
-            "source, and is not looked for. `pravega groups describe` shows the cuts of the group's last checkpoint, "
+            "source, and is not looked for. `pravega groups show` shows the cuts of the group's last checkpoint, "
             "which Flink names PVG-CHK- and the checkpoint's number"
         )
     checkpoint = JavaCheckpoint.from_bytes(data)
     if options.flink_sql:
         print(flink_sql_options([StreamCutRange(cut, UNBOUNDED) for cut in checkpoint.cuts.values()]))
-        return 0
+        return DONE
     cuts = {str(stream): cut.to_text() for stream, cut in checkpoint.cuts.items()}
     return show(options, {"name": checkpoint.name, "cuts": cuts}, table(("stream", "cut"), list(cuts.items())))
+
+
+add_moves(command)

@@ -3,19 +3,21 @@
 `pravega metrics` has the same numbers.
 """
 
-import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, add_json, run, scopes_of, show, table
+from aiopravega.commands.common import SCOPES, Options, scopes_of, show, table, verb
+from aiopravega.errors import StreamMadeAgainError
 from aiopravega.intervals.reports.gauges import Sample, gauges
 
 # Labels that tell the kind of a number.
 _KINDS: Final = ("group", "consumer")
 _LAGS: Final = ("pravega_reader_group_lag_bytes", "pravega_consumer_lag_bytes", "pravega_stream_readable_bytes")
 _TRUNCATED: Final = "retention has removed events that it has not read"
+_MADE_AGAIN: Final = "its stream was deleted and made again: it skips that by `pravega cuts skip`"
+_GROUP_MADE_AGAIN: Final = "a stream of it was deleted and made again: `pravega groups delete`, and make it again"
 
 
 @dataclass(slots=True)
@@ -47,30 +49,20 @@ class _Line:
         return self.stream, self.kind, self.name, *sizes, "; ".join(waiting + self.notes)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if something was lost or is not known, 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega lag",
-        description="What consumers of the cut ledger, reader groups and subscribers have not read yet.",
-    )
-    add_controller(parser)
-    parser.add_argument("scopes", nargs="*", metavar="SCOPE", help="default: PRAVEGA_SCOPE")
-    add_json(parser)
-    parser.set_defaults(action=_act)
-    return run(parser.parse_args(arguments))
-
-
-async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(None, "lag", SCOPES)
+async def command(client: PravegaClient, options: Options) -> int:
+    """Show what consumers of the cut ledger, reader groups and subscribers have not read yet."""
     samples = [sample for scope in scopes_of(client, options.scopes) for sample in await gauges(client, scope)]
     lines = _lines(samples)
     text = table(("stream", "who", "name", "lag", "unread", "note"), [line.to_row() for line in lines])
-    show(options, [line.to_json() for line in lines], text)
-    return int(any(sample.value for sample in samples if sample.gauge in _NOTES))
+    lost = any(sample.value for sample in samples if sample.gauge in _NOTES)
+    return show(options, [line.to_json() for line in lines], text, yes=not lost)
 
 
 _NOTES: Final[Mapping[str, str]] = {
     "pravega_reader_group_truncated": _TRUNCATED,
     "pravega_consumer_lost": _TRUNCATED,
+    "pravega_consumer_stream_made_again": _MADE_AGAIN,
     "pravega_unknown": "cannot be found out now",
 }
 
@@ -92,8 +84,10 @@ def _lines(samples: Iterable[Sample]) -> list[_Line]:
         elif sample.gauge == "pravega_consumer_waiting_intervals":
             line.waiting_intervals = sample.value
         elif sample.gauge in _NOTES and sample.value:
-            line.notes.append(f"{_NOTES[sample.gauge]}{_error(sample)}")
+            line.notes.append(_note(sample))
     for line in lines.values():
+        if _MADE_AGAIN in line.notes:
+            line.notes.remove(_TRUNCATED)  # all of the deleted stream is lost, and not by retention
         line.notes += [held_up[line.name]] if line.kind == "group" and line.name in held_up else []
     order = ("stream", "consumer", "group")
     return sorted(lines.values(), key=lambda line: (line.stream, order.index(line.kind), line.name))
@@ -110,5 +104,8 @@ def _name(sample: Sample) -> str:
     return sample.labels.get("consumer", "") if group is None else f"{sample.labels['scope']}/{group}"
 
 
-def _error(sample: Sample) -> str:
-    return f": {sample.labels['error']}" if "error" in sample.labels else ""
+def _note(sample: Sample) -> str:
+    error = sample.labels.get("error", "")
+    if "group" in sample.labels and error == StreamMadeAgainError.__name__:
+        return _GROUP_MADE_AGAIN
+    return f"{_NOTES[sample.gauge]}{f': {error}' if error else ''}"

@@ -1,96 +1,108 @@
 """The command `pravega ledger`: the writes in a commit ledger, their states, and a person's decisions about them."""
 
-import argparse
-import json
-import sys
 from collections.abc import Sequence
+from typing import Final
+
+import click
 
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import (
-    add_command,
-    add_commit_ledger,
-    add_json,
-    add_yes,
-    commit_ledger_of,
-    only_say,
-    run,
+    STREAM,
+    YES,
+    Option,
+    Options,
+    check_stream,
+    decided,
+    scope_of,
     show,
+    stream_of,
     table,
+    verb,
 )
+from aiopravega.commands.grammar import NO, Argument, Topic
 from aiopravega.commands.ledger_backup import add_backups
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.cleanup import expired
 from aiopravega.ledger.commits.recovery import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
 
 # Writes that are inspected together; each asks for the states of all its transactions.
-_AT_ONCE = 4
-_FINE = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
+_AT_ONCE: Final = 4
+_FINE: Final = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
+_MEANINGS: Final = {
+    Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
+    Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
+    Resolution.FORGET: "forget its newest generation, so that it can run again; remove its rows downstream first",
+}
+
+command = Topic(name="ledger", help="The exactly-once writes that a commit ledger remembers.")
+_WHERE: Final = Argument(
+    "where", "[SCOPE or SCOPE/STREAM]", "all writes of a scope's ledger, or those to a stream", required=False
+)
+_LEDGER: Final = Option(
+    ["--ledger"], metavar="SCOPE/TABLE", help=f"commit ledger; default: {DEFAULT_TABLE} of the scope that is named"
+)
+_WRITE_ID: Final = Option(["--write-id"], metavar="ID", help="only this write")
+_ONE_WRITE: Final = Option(["--write-id"], metavar="ID", required=True, help="of the write")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if `verify` finds a write that is not done, 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega ledger", description="The exactly-once writes that a commit ledger remembers."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = add_command(commands, "show", _show, "list writes, or show all about one")
-    shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
-    checked = add_command(commands, "verify", _verify, "look up the transactions of writes: what is in the streams?")
-    finished = add_command(commands, "finish", _finish, "commit what drivers that died had decided and not committed")
-    removed = add_command(
-        commands, "expire", _expire, "remove the records of writes that need not be remembered any more"
-    )
-    removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
-    adopted = add_command(
-        commands, "adopt", _adopt, "have this ledger remember a stream's writes, instead of another one"
-    )
-    decided = add_command(commands, "resolve", _resolve, "decide about a write that no run can finish")
-    which = decided.add_mutually_exclusive_group(required=True)
-    meanings = {
-        Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
-        Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
-        Resolution.FORGET: "forget its newest generation, so that it can run again; remove its rows downstream first",
-    }
-    for resolution, meaning in meanings.items():
-        which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
-    add_yes(decided)
-    backups = add_backups(commands)
-    for command in (shown, checked, finished, removed, adopted, decided, *backups):
-        add_commit_ledger(command)
-        if command in backups:
-            continue
-        command.add_argument(
-            "--stream", metavar="SCOPE/STREAM", required=command is adopted, help="only writes to this stream"
-        )
-        if command is not adopted:
-            command.add_argument("--write-id", metavar="ID", required=command is decided, help="only this write")
-            add_json(command)
-    return run(parser.parse_args(arguments))
+async def _writes(client: PravegaClient, options: Options) -> list[StoredCommit]:
+    ledger, stream = await _asked(client, options)
+    chosen = _chosen([stored async for stored in ledger.records()], stream, options)
+    if stream is not None and not chosen:
+        await check_stream(client, stream)
+    return chosen
 
 
-async def _writes(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
-    return _chosen([stored async for stored in commit_ledger_of(client, options).records()], client, options)
+async def _asked(client: PravegaClient, options: Options) -> tuple[CommitLedger, StreamName | None]:
+    """The ledger, and the stream that is asked about; None: all streams.
+
+    Raises:
+        ConfigurationError: no scope is known, or a scope and a ledger are named.
+    """
+    scope, slash, _ = (options.where or "").partition("/")
+    if options.ledger and scope and not slash:
+        raise ConfigurationError(f"the ledger is {options.ledger}: leave {scope!r} out, or name SCOPE/STREAM")
+    stream = StreamName.parse(options.where) if slash else None
+    return _ledger_of(client, options, scope), stream
 
 
-def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
+def _ledger_of(client: PravegaClient, options: Options, scope: str) -> CommitLedger:
+    if options.ledger:
+        named = StreamName.parse(options.ledger, client.config.scope)
+        return client.commit_ledger(named.scope, named.stream)
+    return client.commit_ledger(scope_of(client, scope), DEFAULT_TABLE)
+
+
+def _chosen(records: Sequence[StoredCommit], stream: StreamName | None, options: Options) -> list[StoredCommit]:
     """The records that the options name, the oldest first."""
-    scope = options.scope or client.config.scope
-    stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
     chosen = [
         stored
         for stored in records
-        if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
+        if options.write_id in (None, stored.record.write_id) and stream in (None, stored.record.sink)
     ]
     return sorted(chosen, key=lambda stored: stored.record.prepared_at)
 
 
-async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    command,
+    "list",
+    _WHERE,
+    _WRITE_ID,
+    Option(["--state"], type=click.Choice([state.value for state in CommitState]), help="only writes in this state"),
+    _LEDGER,
+)
+async def _list(client: PravegaClient, options: Options) -> int:
+    """List writes: their states, and how much they wrote."""
     writes = [stored.record for stored in await _writes(client, options)]
     records = [record for write in writes for record in write.generations]
     records = [record for record in records if options.state in (None, record.state.value)]
+    return show(options, [_dumped(record) for record in records], _listed(records))
+
+
+def _listed(records: Sequence[CommitRecord]) -> str:
     rows = [
         (
             record.sink,
@@ -106,21 +118,35 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
         for record in records
     ]
     heads = ("stream", "write id", "generation", "state", "prepared", "done", "partitions", "events", "bytes")
-    text = table(heads, rows)
-    if options.write_id is not None:
-        for record in records:
-            parts = [
-                (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
-                for part in record.partitions
-            ]
-            text += f"\n\n{record.sink}, generation {record.generation}, attempt {record.attempt}\n"
-            text += f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}\n"
-            text += table(("partition", "transaction", "events", "bytes", "checksum"), parts)
+    return table(heads, rows)
+
+
+@verb(command, "show", _WHERE, _ONE_WRITE, _LEDGER)
+async def _show(client: PravegaClient, options: Options) -> int:
+    """Show all about a write: its generations, its cuts and its transactions."""
+    writes = [stored.record for stored in await _writes(client, options)]
+    if not writes:
+        raise ConfigurationError(f"the ledger has no write {options.write_id!r}; see `pravega ledger list`")
+    records = [record for write in writes for record in write.generations]
+    text = _listed(records)
+    for record in records:
+        parts = [
+            (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
+            for part in record.partitions
+        ]
+        text += f"\n\n{record.sink}, generation {record.generation}, attempt {record.attempt}\n"
+        text += f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}\n"
+        text += table(("partition", "transaction", "events", "bytes", "checksum"), parts)
     return show(options, [_dumped(record) for record in records], text)
 
 
-async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    writes = await _inspect(client, options)
+@verb(command, "verify", _WHERE, _WRITE_ID, _LEDGER)
+async def _verify(client: PravegaClient, options: Options) -> int:
+    """Look up the transactions of writes: what is in the streams?"""
+    return _verdict(await _inspect(client, options), options)
+
+
+def _verdict(writes: Sequence[Inspection], options: Options) -> int:
     rows = [
         (
             write.record.sink,
@@ -133,63 +159,91 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
         for write in writes
     ]
     text = table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows)
-    show(options, [_described(write) for write in writes], text)
-    return 0 if all(write.standing in _FINE for write in writes) else 1
+    is_fine = all(write.standing in _FINE for write in writes)
+    return show(options, [_described(write) for write in writes], text, yes=is_fine)
 
 
-async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
-    protocol = commit_ledger_of(client, options).protocol()
-    for write in await _inspect(client, options):
-        if write.standing is Standing.UNFINISHED:
-            await protocol.finish(write.stored)
-    return await _verify(client, options)
+@verb(command, "finish", _WHERE, _WRITE_ID, _LEDGER, YES)
+async def _finish(client: PravegaClient, options: Options) -> int:
+    """Commit what drivers that died had decided and not committed."""
+    ledger, _ = await _asked(client, options)
+    unfinished = [write for write in await _inspect(client, options) if write.standing is Standing.UNFINISHED]
+    names = ", ".join(str(write.record.name) for write in unfinished)
+    if unfinished and not decided(
+        options, f"{len(unfinished)} writes are committed, as their drivers decided: {names}."
+    ):
+        return NO
+    protocol = ledger.protocol()
+    for write in unfinished:
+        await protocol.finish(write.stored)
+    return _verdict(await _inspect(client, options), options)
 
 
-async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = commit_ledger_of(client, options)
-    stream = StreamName.parse(options.stream, ledger.scope)
+@verb(command, "adopt", STREAM, _LEDGER, YES)
+async def _adopt(client: PravegaClient, options: Options) -> int:
+    """Have this ledger remember a stream's writes, instead of another one."""
+    stream = stream_of(client, options)
+    ledger = _ledger_of(client, options, stream.scope)
+    name = f"{ledger.scope}/{ledger.table}"
+    if not decided(options, f"{name} remembers the writes of {stream} from now on, and no other ledger does."):
+        return NO
     await ledger.create()
     await ledger.mark(stream, adopt=True)
-    print(f"the writes of {stream} are remembered by {ledger.scope}/{ledger.table} from now on")
-    return 0
+    values = {"stream": str(stream), "ledger": name}
+    return show(options, values, f"the writes of {stream} are remembered by {name} from now on")
 
 
-async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = commit_ledger_of(client, options)
+@verb(command, "expire", _WHERE, _WRITE_ID, _LEDGER, YES)
+async def _expire(client: PravegaClient, options: Options) -> int:
+    """Remove the records of writes that need not be remembered any more."""
+    ledger, stream = await _asked(client, options)
     # The newest witness among all records is the time, so all are read, not only the chosen ones.
-    chosen = _chosen(await expired(ledger.records()), client, options)
-    if not options.dry_run:
-        for stored in chosen:
-            await ledger.forget(stored)
-    if options.json:
-        print(json.dumps([_dumped(stored.record) for stored in chosen], indent=2))
-        return 0
+    chosen = _chosen(await expired(ledger.records()), stream, options)
     rows = [
         (record.sink, record.write_id, f"{record.done_at:%Y-%m-%d %H:%M:%S}", f"{record.expires_at:%Y-%m-%d %H:%M:%S}")
         for record in (stored.record for stored in chosen)
     ]
-    print(table(("stream", "write id", "done", "kept until"), rows))
-    print(f"{len(chosen)} records {'would be' if options.dry_run else 'were'} removed", file=sys.stderr)
-    return 0
+    text = table(("stream", "write id", "done", "kept until"), rows)
+    if chosen and not decided(options, f"{text}\n{len(chosen)} records are removed."):
+        return NO
+    for stored in chosen:
+        await ledger.forget(stored)
+    return show(options, [_dumped(stored.record) for stored in chosen], f"{text}\n{len(chosen)} records were removed")
 
 
-async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    command,
+    "resolve",
+    _WHERE,
+    _ONE_WRITE,
+    *(
+        Option([f"--{resolution}", "decisions"], flag_value=resolution, multiple=True, help=meaning)
+        for resolution, meaning in _MEANINGS.items()
+    ),
+    _LEDGER,
+    YES,
+)
+async def _resolve(client: PravegaClient, options: Options) -> int:
+    """Decide about a write that no run can finish."""
+    if len(options.decisions) != 1:
+        raise ConfigurationError("say what is decided: --accept, --done or --forget")
+    [decision] = options.decisions
     writes = await _inspect(client, options)
     if len(writes) != 1:
         raise ConfigurationError(
             f"the ledger has {len(writes)} writes {options.write_id!r}"
-            + (": name the stream too, by --stream" if writes else "; see `pravega ledger show`")
+            + (": name SCOPE/STREAM first" if writes else "; see `pravega ledger list`")
         )
     [write] = writes
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
-    if not options.yes:
-        return only_say(f"{said}. To {options.decision} it, say --yes.")
-    await resolve(client.controller, commit_ledger_of(client, options), write, options.decision)
-    values = _described(write) | {"resolved": options.decision.value}
-    return show(options, values, f"{said}; resolved: {options.decision}")
+    if not decided(options, f"{said}. {decision}: {_MEANINGS[decision]}."):
+        return NO
+    ledger, _ = await _asked(client, options)
+    await resolve(client.controller, ledger, write, decision)
+    return show(options, _described(write) | {"resolved": decision.value}, f"{said}; resolved: {decision}")
 
 
-async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[Inspection]:
+async def _inspect(client: PravegaClient, options: Options) -> list[Inspection]:
     records = await _writes(client, options)
     return await each(lambda stored: inspect(client.controller, stored), records, _AT_ONCE)
 
@@ -214,3 +268,6 @@ def _described(write: Inspection) -> dict[str, object]:
         "transactions": {str(partition): state.name.lower() for partition, state in sorted(write.states.items())},
         "what_to_do": ADVICE[write.standing],
     }
+
+
+add_backups(command)

@@ -6,7 +6,6 @@ since, unless a person names the stream. The ledger's identity is imported as th
 refused.
 """
 
-import argparse
 import base64
 import hashlib
 import json
@@ -16,9 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+import click
+
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import Commands, add_command, add_yes, commit_ledger_of, only_say
+from aiopravega.commands.common import YES, Option, Options, decided, show, verb
+from aiopravega.commands.grammar import NO, Argument, Topic
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
@@ -37,31 +39,33 @@ from aiopravega.read import Order
 
 _FORMAT: Final = "pravega ledger"
 _VERSION: Final = 1
+_FILE: Final = click.Path(path_type=Path)
 # Streams whose settings are asked for at a time.
 _AT_ONCE: Final = 16
 _MADE_AGAIN: Final = "was deleted and made again, so that the file knows nothing of what is in it now"
 
 
-def add_backups(commands: Commands) -> list[argparse.ArgumentParser]:
-    """Add the commands; returns their parsers."""
-    exported = add_command(commands, "export", _export, "write a ledger, whole, into a new file")
-    imported = add_command(commands, "import", _import, "fill an empty ledger from such a file")
-    imported.add_argument(
-        "--accept-written",
-        action="append",
-        default=[],
+def add_backups(topic: Topic) -> None:
+    """Add the commands."""
+    ledger = Argument("ledger", "SCOPE or SCOPE/TABLE", f"of a scope: its {DEFAULT_TABLE}")
+    accepted = Option(
+        ["--accept-written"],
+        multiple=True,
         metavar="SCOPE/STREAM",
         help="no write to this stream since the export will be run again; for each that has grown or was made again",
     )
-    add_yes(imported)
-    for command in (exported, imported):
-        command.add_argument("file", type=Path)
-    return [exported, imported]
+    verb(topic, "export", ledger, Argument("file", "FILE", "a new one", type=_FILE))(_export)
+    verb(topic, "import", ledger, Argument("file", "FILE", "of an export", type=_FILE), accepted, YES)(_import)
 
 
-async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = commit_ledger_of(client, options)
-    scope, table = ledger.scope, ledger.table
+def _named(options: Options) -> tuple[str, str]:
+    scope, slash, table = options.ledger.partition("/")
+    return scope, table if slash else DEFAULT_TABLE
+
+
+async def _export(client: PravegaClient, options: Options) -> int:
+    """Write a ledger, whole, into a new file."""
+    scope, table = _named(options)
     made = await client.describe_table(scope, table)
     identity = (await _entries(client, scope, table) or {}).get(IDENTITY_KEY)
     # The ends of the streams first: events that are written meanwhile make the file look older, never newer.
@@ -88,18 +92,19 @@ async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
             json.dump(content | {"sha256": _digest(content)}, file, indent=1)
     except FileExistsError:
         raise ConfigurationError(f"{options.file} exists: give the name of a new file") from None
-    print(f"{scope}/{table}: {len(entries)} entries, and the ends of {len(tails)} streams, are in {options.file}")
-    return 0
+    values = {"ledger": f"{scope}/{table}", "entries": len(entries), "streams": len(tails), "file": str(options.file)}
+    said = f"{scope}/{table}: {len(entries)} entries, and the ends of {len(tails)} streams, are in {options.file}"
+    return show(options, values, said)
 
 
-async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
-    ledger = commit_ledger_of(client, options)
-    scope, table = ledger.scope, ledger.table
+async def _import(client: PravegaClient, options: Options) -> int:
+    """Fill an empty ledger from such a file."""
+    scope, table = _named(options)
     content = _read(options.file)
     if content["ledger"] != f"{scope}/{table}":
         raise ConfigurationError(
             f"{options.file} is of the ledger {content['ledger']}, not of {scope}/{table}: streams know their ledger "
-            "by its name. Name that one, by --scope and --table"
+            "by its name. Name that one"
         )
     wanted = {base64.b64decode(key): base64.b64decode(value) for key, value in content["entries"]}
     present = await _entries(client, scope, table)
@@ -119,14 +124,14 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
             "Pravega's storage back as a whole; or make sure that no write since then is run again, and name each of "
             "these streams by --accept-written"
         )
-    print(f"{scope}/{table}: {len(wanted)} entries, as of {content['exported_at']}")
+    said = f"{scope}/{table}: {len(wanted)} entries, as of {content['exported_at']}, are put there."
     if IDENTITY_KEY not in wanted and table != DEFAULT_TABLE:
-        print("Ranges that were taken after that time are not in it: they will be taken again.")
-    if not options.yes:
-        return only_say("Stop the jobs that use it. To put the entries there, say --yes.")
+        said += " Ranges that were taken after that time are not in it: they will be taken again."
+    if not decided(options, f"{said} Stop the jobs that use it."):
+        return NO
     await _fill(client, content, wanted, present)
-    print("the ledger is there again")
-    return 0
+    values = {"ledger": f"{scope}/{table}", "entries": len(wanted), "exported_at": content["exported_at"]}
+    return show(options, values, f"{said} The ledger is there again")
 
 
 async def _fill(

@@ -1,14 +1,20 @@
-"""The command `pravega`, by topics. Each topic is a module with its own `main`."""
+"""The command `pravega`: its topics, each a module of this folder that is loaded when it is asked for."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
+import click
+
+from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, Topic, end_output
+
 TOPICS: Final = {
-    "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
-    "tables": "key-value tables: list, describe, delete",
+    "read": "print the events of a stream: all, between cuts or times, or new ones",
+    "write": "write lines or files to a stream",
+    "streams": "streams, with the schemas of their events: list, show, create, change, delete",
+    "scopes": "scopes: list, show, create, delete",
+    "tables": "key-value tables and their entries",
     "groups": "reader groups of Java and Flink: how far they are, checkpoints; create, reset, delete",
     "lag": "what all consumers, reader groups and subscribers of some scopes have not read yet, in one table",
     "metrics": "lag of groups and consumers, sizes of streams, for Prometheus: once, or by HTTP",
@@ -19,18 +25,41 @@ TOPICS: Final = {
 }
 
 
+class _Pravega(Topic):
+    def list_commands(self, _: click.Context) -> list[str]:
+        return list(TOPICS)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        if name not in TOPICS:
+            return None
+        # A topic brings libraries that the others do not need.
+        command: click.Command = import_module(f"aiopravega.commands.{name}").command
+        return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(TOPICS.items()))
+
+
+cli = _Pravega(
+    name="pravega",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Read, write and inspect Pravega, and decide. A server to try things out comes with pravega-emulator.",
+    epilog="More about a command: pravega COMMAND --help. Exit status: 0 done, 1 the answer is no, 2 an error.",
+)
+cli = click.version_option(package_name="aiopravega", message="pravega %(version)s")(cli)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command of a topic; returns its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(
-        prog="pravega",
-        description="Inspect Pravega, and decide. A server to try things out comes with pravega-emulator.",
-        epilog="More about a topic: pravega TOPIC --help",
-    )
-    topics = parser.add_subparsers(dest="topic", required=True, metavar="TOPIC")
-    for topic, what in TOPICS.items():
-        topics.add_parser(topic, help=what, add_help=False)
-    topic = parser.parse_args(words[:1]).topic
-    # A topic brings libraries that the others do not need.
-    code: int = import_module(f"aiopravega.commands.{topic}").main(words[1:])
-    return code
+    """Run a command; returns its exit status: 0 done, 1 not done or not so, 2 an error, 130 interrupted."""
+    try:
+        status = cli.main(arguments, prog_name="pravega", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return ERROR
+    except click.Abort:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return end_output()
+    return status if isinstance(status, int) else DONE

@@ -1,12 +1,14 @@
 """The command `pravega metrics`: numbers about scopes for Prometheus, once or by HTTP; needs the extra `metrics`."""
 
-import argparse
 import asyncio
+import dataclasses
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run, scopes_of
+from aiopravega.commands.common import SCOPES, Option, Options, scopes_of, verb
+from aiopravega.commands.grammar import DONE
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.gauges import GAUGES, Sample, gauges
 
@@ -14,29 +16,27 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 2 after an error."""
-    parser = argparse.ArgumentParser(
-        prog="pravega metrics", description="Lag of reader groups and consumers, and sizes of streams, for Prometheus."
-    )
-    add_controller(parser)
-    parser.add_argument("scopes", nargs="*", metavar="SCOPE", help="default: PRAVEGA_SCOPE")
-    parser.add_argument("--serve", type=int, metavar="PORT", help="answer GET /metrics on this port, until interrupted")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on with --serve (127.0.0.1)")
-    parser.set_defaults(action=_act)
-    return run(parser.parse_args(arguments))
-
-
-async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
+@verb(
+    None,
+    "metrics",
+    SCOPES,
+    Option(["--serve"], type=int, metavar="PORT", help="answer GET /metrics on this port, until interrupted"),
+    Option(["--host"], default="127.0.0.1", help="address to listen on with --serve (127.0.0.1)"),
+)
+async def command(client: PravegaClient, options: Options) -> int:
+    """Print lag of reader groups and consumers, and sizes of streams, for Prometheus."""
+    scopes = scopes_of(client, options.scopes)
+    if options.json and options.serve is None:
+        print(json.dumps([dataclasses.asdict(sample) for sample in await _samples(client, scopes)], indent=2))
+        return DONE
     try:
         from prometheus_client import generate_latest, start_http_server
     except ImportError:
         raise ConfigurationError("metrics need prometheus-client: pip install 'aiopravega[metrics]'") from None
-    scopes = scopes_of(client, options.scopes)
     if options.serve is None:
         samples = await _samples(client, scopes)
         print(generate_latest(registry_of(lambda: samples)).decode(), end="")
-        return 0
+        return DONE
     # The server's threads ask the client in its event loop; each of its requests has a time limit.
     loop = asyncio.get_running_loop()
     registry = registry_of(lambda: asyncio.run_coroutine_threadsafe(_samples(client, scopes), loop).result())
@@ -51,7 +51,7 @@ async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
     finally:
         server.shutdown()
         server.server_close()
-    return 0
+    return DONE
 
 
 async def _samples(client: PravegaClient, scopes: Sequence[str]) -> list[Sample]:

@@ -10,8 +10,7 @@ import pytest
 
 from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
-from aiopravega.commands import lag, metrics
-from aiopravega.commands.groups import main
+from aiopravega.commands.main import main
 from aiopravega.groups import JavaCheckpoint
 from aiopravega.ledger import Interval
 
@@ -44,7 +43,7 @@ def typed(capsys):
     """The exit code of a command, what it prints, and what it complains about."""
 
     def typed(*words):
-        code = main([str(word) for word in words])
+        code = main(["groups", *map(str, words)])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
@@ -61,8 +60,8 @@ def test_a_group_is_made_described_reset_and_deleted(typed, blocking, stream):
     code, out, _ = typed("lag", group, "--json")
     found = json.loads(out)
     assert (code, found["lag_bytes"], found["unread_bytes"]) == (0, size, size)
-    assert "automatic checkpoints: none" in typed("describe", group)[1]
-    described = json.loads(typed("describe", group, "--json")[1])
+    assert "automatic checkpoints: none" in typed("show", group)[1]
+    described = json.loads(typed("show", group, "--json")[1])
     assert StreamCut.from_text(described["streams"][0]["position"]) == head
 
     assert typed("reset", group, tail.to_text())[0] == 1
@@ -73,7 +72,7 @@ def test_a_group_is_made_described_reset_and_deleted(typed, blocking, stream):
 
     code, out, err = typed("delete", group)
     assert (code, out) == (1, "")
-    assert "To delete it, say --yes" in err
+    assert "It is deleted.\nNothing was done. To do it, say --yes." in err
     assert typed("delete", group, "--yes")[:2] == (0, f"{group}: deleted\n")
     assert json.loads(typed("list", stream.scope, "--json")[1]) == []
 
@@ -112,7 +111,7 @@ def test_a_group_is_made_of_event_times(typed, blocking, stream):
 
     def made(*more):
         assert typed("create", group, stream, *more)[0] == 0
-        found = json.loads(typed("describe", group, "--json")[1])
+        found = json.loads(typed("show", group, "--json")[1])
         assert typed("delete", group, "--yes")[0] == 0
         return found["starts"], found["ends"]
 
@@ -154,10 +153,10 @@ def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blo
 
     assert "published by a subscriber or a query of Spark" in typed("list", stream.scope)[1]
     assert json.loads(typed("lag", etl, "--json")[1])["lag_bytes"] == 0
-    assert "a subscriber or a query of Spark publishes the position" in typed("describe", etl)[1]
+    assert "a subscriber or a query of Spark publishes the position" in typed("show", etl)[1]
     assert "continues where its own checkpoint says" in typed("reset", etl, stream, "--yes")[2]
-    assert typed("describe", f"{stream.scope}/missing")[0] == 2
-    assert "ReaderGroupNotFoundError" in typed("describe", f"{stream.scope}/missing")[2]
+    assert typed("show", f"{stream.scope}/missing")[0] == 2
+    assert "ReaderGroupNotFoundError" in typed("show", f"{stream.scope}/missing")[2]
 
 
 def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
@@ -168,7 +167,7 @@ def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
     ends = blocking.head(stream), blocking.tail(stream)
     ledger.record(Interval("etl", stream, "day"), StreamCutRange(*ends), None)
 
-    assert metrics.main([stream.scope]) == 0
+    assert main(["metrics", stream.scope]) == 0
 
     lines = capsys.readouterr().out.splitlines()
     of = f'scope="{stream.scope}"'
@@ -176,7 +175,7 @@ def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
     assert f'pravega_stream_readable_bytes{{{of},stream="stream"}} {size:.1f}' in lines
     assert f'pravega_consumer_waiting_intervals{{consumer="etl",{of},stream="stream"}} 1.0' in lines
     assert "# TYPE pravega_reader_group_readers gauge" in lines
-    assert metrics.main(["no-such-scope"]) == 2
+    assert main(["metrics", "no-such-scope"]) == 2
 
 
 def test_the_lag_of_all_who_read_is_in_one_table(capsys, blocking, stream):
@@ -189,22 +188,30 @@ def test_the_lag_of_all_who_read_is_in_one_table(capsys, blocking, stream):
     ends = blocking.head(stream), blocking.tail(stream)
     ledger.record(Interval("daily", stream, "day"), StreamCutRange(*ends), None)
 
-    assert lag.main([stream.scope, "--json"]) == 0
+    assert main(["lag", stream.scope, "--json"]) == 0
 
     found = [(each["kind"], each["name"], each["lag_bytes"]) for each in json.loads(capsys.readouterr().out)]
     assert found == [
         ("stream", None, size), ("consumer", "daily", size), ("group", f"{stream.scope}/etl.stream", 0),
         ("group", f"{stream.scope}/group", size),
     ]  # fmt: skip
-    assert lag.main([stream.scope]) == 0
+    assert main(["lag", stream.scope]) == 0
     assert "1 intervals wait" in capsys.readouterr().out
 
     blocking.truncate_stream(ends[1])
 
-    assert lag.main([stream.scope, "--json"]) == 1
+    assert main(["lag", stream.scope, "--json"]) == 1
     lost = {each["name"]: each["notes"] for each in json.loads(capsys.readouterr().out)}
     assert lost["daily"] == lost[f"{stream.scope}/group"] == ["retention has removed events that it has not read"]
-    assert lag.main(["no-such-scope"]) == 2
+    assert main(["lag", "no-such-scope"]) == 2
+
+    blocking.delete_stream(stream)
+    blocking.create_stream(stream, ScalingPolicy.fixed(2))
+
+    assert main(["lag", stream.scope, "--json"]) == 1
+    again = {each["name"]: each["notes"] for each in json.loads(capsys.readouterr().out)}
+    assert again["daily"] == ["its stream was deleted and made again: it skips that by `pravega cuts skip`"]
+    assert "was deleted and made again" in again[f"{stream.scope}/group"][0]
 
 
 async def test_metrics_are_served(stream):

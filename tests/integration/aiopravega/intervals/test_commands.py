@@ -10,7 +10,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.commands import backfill, cuts
+from aiopravega.commands.main import main
 from aiopravega.ledger import Interval
 
 EVENTS = 300
@@ -68,36 +68,36 @@ def program(folder: Path) -> list[str]:
 def test_a_backfill_is_planned_run_shown_and_verified(written, tmp_path, monkeypatch, capfd):
     backfill_of = [str(written), "--consumer", "copy", "--parts", "3"]
 
-    assert backfill.main(["plan", *backfill_of]) == 0
+    assert main(["backfill", "plan", *backfill_of]) == 0
     shown = capfd.readouterr().out
     assert "to do: 3 tasks, 5,100 bytes, about 300 events" in shown
-    assert backfill.main(["plan", *backfill_of, "--json"]) == 0
+    assert main(["backfill", "plan", *backfill_of, "--json"]) == 0
     assert len(json.loads(capfd.readouterr().out)["intervals"]) == 3
 
     folder = tmp_path / "copies"
     folder.mkdir()
     monkeypatch.setenv("FAIL", "2 of 3")
-    assert backfill.main(["run", *backfill_of, *program(folder)]) == 1
+    assert main(["backfill", "run", *backfill_of, *program(folder)]) == 1
     assert "failed: 2 of 3" in capfd.readouterr().err
-    assert cuts.main(["verify", str(written), "--allow-open", "1d"]) == 1
+    assert main(["cuts", "verify", str(written), "--allow-open", "1d"]) == 1
     shown = capfd.readouterr().out
     assert "copy: 3 intervals (2 done, 0 open, 1 failed): 1 findings" in shown
     assert "failed at '2 of 3': failed at" in shown
     assert f"{sys.executable} ended with 7" in shown
     monkeypatch.delenv("FAIL")
-    assert backfill.main(["run", *backfill_of, "--parallel", "2", *program(folder)]) == 0
+    assert main(["backfill", "run", *backfill_of, "--parallel", "2", *program(folder)]) == 0
     assert "1 of 1 intervals done" in capfd.readouterr().out
     assert lines_of(folder) == [f"event {number:03}" for number in range(EVENTS)]
 
-    assert cuts.main(["list", str(written)]) == 0
+    assert main(["cuts", "list", str(written)]) == 0
     assert capfd.readouterr().out.splitlines()[1].split() == ["copy", "3", "3", "0", "0", "3", "of", "3"]
-    assert cuts.main(["list", str(written), "--consumer", "copy"]) == 0
+    assert main(["cuts", "list", str(written), "--consumer", "copy"]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 4
-    assert cuts.main(["list", str(written), "--json"]) == 0
+    assert main(["cuts", "list", str(written), "--json"]) == 0
     assert [record["state"] for record in json.loads(capfd.readouterr().out)] == ["done"] * 3
-    assert cuts.main(["verify", str(written)]) == 0
+    assert main(["cuts", "verify", str(written)]) == 0
     assert "no gap, no overlap" in capfd.readouterr().out
-    assert cuts.main(["plot", str(written)]) == 0
+    assert main(["cuts", "plot", str(written)]) == 0
     assert "█" in capfd.readouterr().out
 
 
@@ -114,13 +114,13 @@ def test_intervals_of_event_time_are_filtered_by_who_reads_them(blocking, stream
     blocking.seal_stream(stream)
     backfill_of = [str(stream), "--consumer", "days", "--from", "2013-01-01", "--to", "2013-01-04", "--every", "1d"]
 
-    assert backfill.main(["plan", *backfill_of]) == 0
+    assert main(["backfill", "plan", *backfill_of]) == 0
     assert "to do: 3 tasks" in capfd.readouterr().out
-    assert backfill.main(["run", *backfill_of, *program(tmp_path)]) == 0
+    assert main(["backfill", "run", *backfill_of, *program(tmp_path)]) == 0
 
     assert lines_of(tmp_path) == days
     assert sorted(path.read_text().strip() for path in tmp_path.iterdir()) == days
-    assert cuts.main(["verify", str(stream), "--consumer", "days"]) == 0
+    assert main(["cuts", "verify", str(stream), "--consumer", "days"]) == 0
 
 
 def test_a_gap_ends_verify_with_a_code_of_its_own(blocking, written, capfd):
@@ -132,9 +132,9 @@ def test_a_gap_ends_verify_with_a_code_of_its_own(blocking, written, capfd):
         ledger.claim(Interval("ada", written, f"day {number}"), taken, number=number)
         ledger.finish(Interval("ada", written, f"day {number}"))
 
-    assert cuts.main(["verify", str(written), "--consumer", "ada"]) == 1
+    assert main(["cuts", "verify", str(written), "--consumer", "ada"]) == 1
     assert "gap at 'day 0' and 'day 1'" in capfd.readouterr().out
-    assert cuts.main(["verify", str(written), "--json"]) == 1
+    assert main(["cuts", "verify", str(written), "--json"]) == 1
     [consumer] = json.loads(capfd.readouterr().out)
     assert consumer["intervals"] == {"done": 2, "open": 0, "failed": 0}
     [found] = consumer["findings"]
@@ -149,26 +149,26 @@ def test_an_interval_that_was_handed_out_and_not_done_ends_verify_with_1(blockin
     ledger.record(interval, blocking.resolve(StreamCutRange(UNBOUNDED, UNBOUNDED), written), after=None, by="job 7")
     asked = ["verify", str(written), "--consumer", "ada"]
 
-    assert cuts.main(asked) == 1
+    assert main(["cuts", *asked]) == 1
     shown = capfd.readouterr().out
     assert "ada: 1 intervals (0 done, 1 open, 0 failed): 1 findings" in shown
     assert "open at 'monday': handed out at" in shown
     assert "job 7" in shown
-    assert cuts.main([*asked, "--allow-open", "1h"]) == 0
+    assert main(["cuts", *asked, "--allow-open", "1h"]) == 0
     assert "no gap, no overlap" in capfd.readouterr().out
     ledger.finish(interval)
-    assert cuts.main(asked) == 0
+    assert main(["cuts", *asked]) == 0
     capfd.readouterr()
 
     again = ["reopen", str(written), "--consumer", "ada", "--interval", "monday"]
-    assert cuts.main([*again, "--dry-run"]) == 0
-    assert "will be processed again\nnothing was changed" in capfd.readouterr().out
-    assert cuts.main(asked) == 0
-    assert cuts.main([*again, "--reason", "the code was mended"]) == 0
-    assert cuts.main(["list", str(written), "--consumer", "ada"]) == 0
+    assert main(["cuts", *again]) == 1
+    assert "will be processed again\nNothing was done. To do it, say --yes." in capfd.readouterr().err
+    assert main(["cuts", *asked]) == 0
+    assert main(["cuts", *again, "--yes", "--reason", "the code was mended"]) == 0
+    assert main(["cuts", "list", str(written), "--consumer", "ada"]) == 0
     assert "the code was mended" in capfd.readouterr().out
-    assert cuts.main(asked) == 1
-    assert cuts.main([*again[:-1], "tuesday"]) == 2
+    assert main(["cuts", *asked]) == 1
+    assert main(["cuts", *again[:-1], "tuesday", "--yes"]) == 2
 
 
 def taken_by_ada(blocking, written):
@@ -187,27 +187,28 @@ def taken_by_ada(blocking, written):
 def test_what_is_gone_is_skipped_on_request_and_reported_with_its_bytes(blocking, written, capfd):
     ledger, days, whole = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
-    assert cuts.main(["skip", *of_ada]) == 0
+    assert main(["cuts", "skip", *of_ada]) == 0
     assert "can continue" in capfd.readouterr().out
     lost = ledger.find(days[1]).range
     blocking.truncate_stream(whole.end)
-    assert cuts.main(["verify", *of_ada, "--allow-open", "1d"]) == 1
+    assert main(["cuts", "verify", *of_ada, "--allow-open", "1d"]) == 1
     assert "lost at 'tuesday'" in capfd.readouterr().out
 
-    for words in (["--dry-run"], []):
-        assert cuts.main(["skip", *of_ada, *words]) == 0
-        shown = capfd.readouterr().out
+    for words in ([], ["--yes"]):
+        assert main(["cuts", "skip", *of_ada, *words]) == (0 if words else 1)
+        printed = capfd.readouterr()
+        shown = printed.out + printed.err
         assert "interval 'tuesday' is open:" in shown
         assert "is the last:" in shown
         assert shown.count("bytes of it are gone") == 1
         assert shown.count("bytes after it are gone") == 1
-        assert ("nothing was changed" in shown) is bool(words)
+        assert ("Nothing was done" in shown) is not bool(words)
 
-    assert cuts.main(["verify", *of_ada]) == 0
+    assert main(["cuts", "verify", *of_ada]) == 0
     assert "2 skipped" in capfd.readouterr().out
     assert ledger.last(days[1]).end == whole.end
     assert ledger.find(days[1]).range == lost
-    assert cuts.main(["skip", *of_ada]) == 0
+    assert main(["cuts", "skip", *of_ada]) == 0
     assert "can continue" in capfd.readouterr().out
 
 
@@ -220,37 +221,38 @@ def test_a_consumer_of_a_recreated_stream_continues_or_is_forgotten(blocking, wr
         writer.write_many([b"new"] * 10)
     plain = f"stream {written} was deleted and made again on {datetime.now(UTC).date().isoformat()}T"
 
-    assert cuts.main(["verify", *of_ada]) == 1
+    assert main(["cuts", "verify", *of_ada]) == 1
     shown = capfd.readouterr().out
     assert plain in shown
     assert "; the range of interval 'tuesday' of 'ada'" in shown
     assert "belongs to the deleted one" in shown
     assert "does the end lie before the start" not in shown
-    assert cuts.main(["skip", *of_ada]) == 0
+    assert main(["cuts", "skip", *of_ada, "--yes"]) == 0
     assert plain in capfd.readouterr().out
-    assert cuts.main(["verify", *of_ada]) == 0
+    assert main(["cuts", "verify", *of_ada]) == 0
     assert ledger.last(days[0]).end == blocking.head(written)
 
     capfd.readouterr()
-    for words in (["--dry-run"], []):
+    for words in ([], ["--yes"]):
         assert ledger.records("ada", written)
-        assert cuts.main(["forget", *of_ada, *words]) == 0
-        shown = capfd.readouterr().out
+        assert main(["cuts", "forget", *of_ada, *words]) == (0 if words else 1)
+        printed = capfd.readouterr()
+        shown = printed.out + printed.err
         assert "3 intervals (1 done, 2 skipped) are forgotten" in shown
         assert "the stream has 110 bytes from" in shown
     assert ledger.records("ada", written) == []
-    assert cuts.main(["forget", *of_ada]) == 2
+    assert main(["cuts", "forget", *of_ada]) == 2
 
 
 def test_one_interval_is_skipped_although_it_can_be_read(blocking, written, capfd):
     ledger, days, _ = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
-    assert cuts.main(["skip", *of_ada, "--interval", "monday"]) == 2
+    assert main(["cuts", "skip", *of_ada, "--interval", "monday"]) == 2
     assert "is done: only what waits can be skipped" in capfd.readouterr().err
-    assert cuts.main(["skip", *of_ada, "--interval", "tuesday"]) == 0
+    assert main(["cuts", "skip", *of_ada, "--interval", "tuesday", "--yes"]) == 0
     assert "none of it is gone; " in capfd.readouterr().out
     assert not ledger.find(days[1]).is_waiting
-    assert cuts.main(["verify", *of_ada]) == 0
+    assert main(["cuts", "verify", *of_ada]) == 0
 
 
 @pytest.mark.parametrize(
@@ -264,18 +266,18 @@ def test_one_interval_is_skipped_although_it_can_be_read(blocking, written, capf
     ],
 )
 def test_what_cannot_work_is_reported_with_an_error(written, capfd, words, message):
-    assert backfill.main([words[0], str(written), "--consumer", "ada", *words[1:]]) == 2
+    assert main(["backfill", words[0], str(written), "--consumer", "ada", *words[1:]]) == 2
     assert message in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["--start=text", "--every=1x", "--bytes=many", "--from=yesterday", "--unit=d"])
-def test_a_wrong_argument_is_reported_before_any_request(word):
-    with pytest.raises(SystemExit):
-        backfill.main(["plan", "scope/stream", "--consumer", "ada", word])
+def test_a_wrong_argument_is_reported_before_any_request(word, capfd):
+    assert main(["backfill", "plan", "scope/stream", "--consumer", "ada", word]) == 2
+    assert f"Invalid value for '{word.partition('=')[0]}'" in capfd.readouterr().err
 
 
 def test_an_unknown_consumer_is_reported(written, blocking, capfd):
     blocking.cut_ledger(written.scope).create()
-    assert cuts.main(["list", str(written), "--consumer", "nobody"]) == 2
-    assert cuts.main(["plot", str(written), "--consumer", "nobody"]) == 2
+    assert main(["cuts", "list", str(written), "--consumer", "nobody"]) == 2
+    assert main(["cuts", "plot", str(written), "--consumer", "nobody"]) == 2
     assert "'nobody' has no intervals" in capfd.readouterr().err

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
-from aiopravega.commands.ledger import main
+from aiopravega.commands.main import main
 from aiopravega.errors import WrongLedgerError
 from aiopravega.ledger import CommitState, Interval
 
@@ -26,8 +26,8 @@ def command(pravega_emulator_secure, scope, capsys, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
 
     async def command(word: str, *words: str, ledger: str = "commit-ledger") -> tuple[int, str, str]:
-        table = ["--scope", scope, "--table", ledger]
-        code = await asyncio.to_thread(main, [word, str(tmp_path / f"{ledger}.json"), *words, *table])
+        typed = ["ledger", word, f"{scope}/{ledger}", str(tmp_path / f"{ledger}.json"), *words]
+        code = await asyncio.to_thread(main, typed)
         output = capsys.readouterr()
         return code, output.out, output.err
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aiopravega import ScalingPolicy
-from aiopravega.commands.ledger import main
+from aiopravega.commands.main import main
 from aiopravega.errors import StreamNotFoundError, WrongLedgerError
 from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
@@ -83,7 +83,7 @@ async def test_a_ledger_that_was_deleted_and_made_again_is_an_error(client, ledg
     again = client.commit_ledger(ledger.scope, ledger.table)
     await again.create()
 
-    with pytest.raises(WrongLedgerError, match=r"was deleted, or emptied, .*pravega ledger adopt --stream"):
+    with pytest.raises(WrongLedgerError, match=r"was deleted, or emptied, .*pravega ledger adopt"):
         await again.mark(sink)
 
 
@@ -100,7 +100,7 @@ async def test_a_person_can_have_another_ledger_adopt_a_stream(client, scope, le
     await ledger.mark(sink)
     where = ["--controller", pravega_config.controller_uri, "--scope", scope]
 
-    code = await asyncio.to_thread(main, ["adopt", "--stream", str(sink), "--table", "other", *where])
+    code = await asyncio.to_thread(main, ["ledger", "adopt", str(sink), "--ledger", f"{scope}/other", "--yes", *where])
 
     assert (code, f"remembered by {scope}/other from now on" in capsys.readouterr().out) == (0, True)
     await client.commit_ledger(scope, "other").mark(sink)
@@ -166,7 +166,7 @@ async def test_a_ledger_that_was_deleted_is_noticed_without_the_tag(client, ledg
     again = client.commit_ledger(ledger.scope, ledger.table)
     await again.create()
 
-    with pytest.raises(WrongLedgerError, match=r"or this one was deleted.*pravega ledger adopt --stream"):
+    with pytest.raises(WrongLedgerError, match=r"or this one was deleted.*pravega ledger adopt"):
         await again.mark(sink)
 
 

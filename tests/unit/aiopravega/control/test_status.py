@@ -33,6 +33,8 @@ async def test_a_failure_that_repeating_cannot_help_is_raised_at_once(serve, con
 
     assert not raised.value.retryable
     assert "list the segments of stream examples/orders at tcp://127.0.0.1" in str(raised.value)
+    assert (f"({details})" in str(raised.value)) is (bool(details) and code is not Code.NOT_FOUND)
+    assert "no details" not in str(raised.value)
     assert len(server.requests) == 1
 
 

@@ -24,6 +24,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "pravega_consumer_lag_bytes": "Bytes in a stream after what a consumer of the cut ledger has done.",
     "pravega_consumer_waiting_intervals": "Intervals of a consumer that are recorded and not done.",
     "pravega_consumer_lost": "1 if something was removed before a consumer had processed it.",
+    "pravega_consumer_stream_made_again": "1 if the stream was deleted and made again since a consumer read it.",
     "pravega_unknown": "1 if the numbers of something cannot be found out now.",
 }
 
@@ -110,6 +111,7 @@ async def _of_consumer(
         Sample("pravega_consumer_lag_bytes", labels, lag.size),
         Sample("pravega_consumer_waiting_intervals", labels, len(lag.waiting)),
         Sample("pravega_consumer_lost", labels, lag.lost is not None),
+        Sample("pravega_consumer_stream_made_again", labels, lag.lost is not None and lag.lost.made_again is not None),
     ]
 
 

@@ -210,5 +210,5 @@ def _in_segments(stream: StreamName, found: Collection[str], identity: UUID, nam
 def _refused(stream: StreamName, what: str, way: str) -> str:
     return (
         f"{stream}: {what}. Nothing was written, because what was written before would be written again. {way} If no "
-        f"earlier write will be repeated: `pravega ledger adopt --stream {stream}`, with this ledger's scope and table."
+        f"earlier write will be repeated: `pravega ledger adopt {stream} --ledger SCOPE/TABLE`, with this ledger."
     )

@@ -1,44 +1,37 @@
 """The command `pravega cuts whole`: ends of tables' ranges that cut no transaction of the database."""
 
-import argparse
 from collections.abc import Iterable
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import Commands, add_command, add_controller, add_json, show, table
+from aiopravega.commands.common import Option, Options, show, table, verb
+from aiopravega.commands.grammar import Argument, Topic
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from pravega_jobs.debezium.transactions.cuts import whole_transactions
 
 
-def add_whole(commands: Commands) -> None:
+def add_whole(topic: Topic) -> None:
     """Add the command."""
-    whole = add_command(
-        commands,
+    verb(
+        topic,
         "whole",
-        _whole,
-        "print the last cuts of tables' streams that go through no transaction, by Debezium's events",
-    )
-    whole.add_argument("transactions", metavar="STREAM", help="Debezium's stream of transactions, scope/stream")
-    whole.add_argument(
-        "--table",
-        action="append",
-        required=True,
-        metavar="NAME=STREAM",
-        help="a table, as Debezium calls it, and the stream of its changes: public.orders=shop/inv.public.orders",
-    )
-    whole.add_argument(
-        "--start", action="append", default=[], metavar="CUT", help="where the range of a stream starts (its head)"
-    )
-    whole.add_argument(
-        "--end", action="append", default=[], metavar="CUT", help="where the range of a stream is to end (its tail)"
-    )
-    add_json(whole)
-    add_controller(whole)
+        Argument("transactions", "SCOPE/STREAM", "Debezium's stream of transactions"),
+        Option(
+            ["--table", "tables"],
+            multiple=True,
+            required=True,
+            metavar="NAME=STREAM",
+            help="a table, as Debezium calls it, and the stream of its changes: public.orders=shop/inv.public.orders",
+        ),
+        Option(["--start"], multiple=True, metavar="CUT", help="where the range of a stream starts (its head)"),
+        Option(["--end"], multiple=True, metavar="CUT", help="where the range of a stream is to end (its tail)"),
+    )(_whole)
 
 
-async def _whole(client: PravegaClient, options: argparse.Namespace) -> int:
-    streams = {name: StreamName.parse(stream, client.config.scope) for name, stream in map(_parts, options.table)}
+async def _whole(client: PravegaClient, options: Options) -> int:
+    """Print the last cuts of tables' streams that go through no transaction, by Debezium's events."""
+    streams = {name: StreamName.parse(stream, client.config.scope) for name, stream in map(_parts, options.tables)}
     starts, ends = _by_stream(options.start, streams.values()), _by_stream(options.end, streams.values())
     ranges = {
         stream: StreamCutRange(starts.get(stream) or await client.head(stream), ends.get(stream, UNBOUNDED))
