@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from airflow.providers.common.compat.sdk import (
     DecoratedOperator,
@@ -22,8 +22,6 @@ from airflow_pravega.tasks.ranges import task_range
 
 class RangeFunctionOperator(DecoratedOperator, ProcessesInterval):
     """The task of a function whose first argument is a range."""
-
-    template_fields_renderers: ClassVar[dict[str, str]] = DecoratedOperator.template_fields_renderers
 
     def __init__(self, *, python_callable: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(python_callable=python_callable, **kwargs)
