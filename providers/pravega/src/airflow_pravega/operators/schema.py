@@ -87,7 +87,7 @@ class CandidateOperator(TemplatedTexts):
     def found_candidate(self) -> Any:
         """The candidate; a relative path of a file that is not in the worker's folder is searched as templates are.
 
-        It is no `template_ext`: Airflow would read a schema as a template, and refuse paths of the worker.
+        This is not `template_ext`: Airflow would read a schema as a template, and refuse paths of the worker.
         """
         given = self.candidate
         if not isinstance(given, str) or Path(given).suffix not in SUFFIXES or Path(given).exists():
