@@ -76,10 +76,10 @@ def test_events_of_a_key_stay_in_their_order(run_task, client, stream, everythin
     ("events", "keys", "message"),
     [
         ("a text", None, "must be a list of events"),
-        ([1], None, "event 0 is of type int"),
+        ([True], None, "event 0 is of type bool"),
         ([{"a": b"bytes"}], None, "event 0 cannot be written as JSON"),
         (["a"], ["k", "l"], "one for each of the 1 events"),
-        (["a"], [7], "routing key 7 is not a text"),
+        (["a"], [True], "routing_keys[0] is of type bool"),
     ],
 )
 def test_what_is_not_a_list_of_events_is_refused(fails_for_good, stream, events, keys, message):

@@ -1,4 +1,5 @@
 import pytest
+from airflow.providers.common.compat.sdk import HookLineageCollector
 from airflow.sdk import Asset
 
 from aiopravega.errors import ConfigurationError
@@ -32,3 +33,9 @@ def test_names_keep_their_case_and_their_signs():
 def test_anything_else_is_refused_when_the_dag_is_parsed(uri: str):
     with pytest.raises(ConfigurationError, match="write pravega://scope/stream"):
         Asset(uri)
+
+
+def test_hooks_report_streams_as_assets():
+    names = {"scope": "examples", "stream": "flights"}
+    made = HookLineageCollector().create_asset(scheme="pravega", asset_kwargs=names)
+    assert made == Asset("pravega://examples/flights")

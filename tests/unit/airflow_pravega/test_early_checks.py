@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import DAG
 
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
@@ -124,3 +125,17 @@ def test_a_set_of_tags_makes_the_same_dag_in_every_process():
 
 def test_the_events_of_a_range_are_one_xcom():
     assert not PravegaReadEventsOperator(task_id="task", stream="scope/orders", stream_cuts={}).multiple_outputs
+
+
+def test_a_schema_is_found_where_files_of_templates_are(tmp_path, monkeypatch):
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "order.avsc").write_text("{}")
+    with DAG("dag", template_searchpath=str(tmp_path)):
+        found, other = (
+            PravegaRegisterSchemaOperator(task_id=task_id, stream="scope/orders", candidate=candidate)
+            for task_id, candidate in (("found", "schemas/order.avsc"), ("other", "schemas/missing.avsc"))
+        )
+    assert found.found_candidate() == str(tmp_path / "schemas" / "order.avsc")
+    assert other.found_candidate() == "schemas/missing.avsc"
+    monkeypatch.chdir(tmp_path)
+    assert found.found_candidate() == "schemas/order.avsc"

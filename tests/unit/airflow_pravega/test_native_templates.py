@@ -106,6 +106,13 @@ def _fields(kind: type) -> Iterable[str]:
     return getattr(kind, "template_fields", ()) if kind.__module__.startswith("airflow.providers") else ()
 
 
+@pytest.mark.parametrize("kind", operators(), ids=lambda kind: kind.__name__)
+def test_pages_of_airflow_show_all_operators_alike(kind):
+    assert kind.ui_color == TemplatedTexts.ui_color
+    shown = {name for name, how in kind.template_fields_renderers.items() if how == "json"}
+    assert {"stream_cuts", "options", "spark_conf", "events", "tags"} & set(kind.template_fields) <= shown
+
+
 def test_what_python_reads_in_a_text_stays_the_text():
     operator: Any = made(PravegaWriteEventsOperator)
     for text in ("2026_01", "007", "1e3", "'quoted'", "True", '["a"]', "0x10"):

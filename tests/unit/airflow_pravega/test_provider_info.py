@@ -53,6 +53,15 @@ def test_names_a_hook_and_a_handler_that_exist():
     (assets,) = INFO["asset-uris"]
     assert assets["schemes"] == ["pravega"]
     assert callable(resolve_name(assets["handler"]))
+    made = known_to_tasks().asset_factories["pravega"](scope="examples", stream="flights", extra={"by": "ada"})
+    assert (made.uri, made.extra) == ("pravega://examples/flights", {"by": "ada"})
+
+
+def test_names_guides_and_a_version_that_exist():
+    (integration,) = INFO["integrations"]
+    root = Path(__file__).parents[3]
+    assert [name for name in integration["how-to-guide"] if not (root / name.removeprefix("/")).is_file()] == []
+    assert INFO["versions"] == [metadata.version(INFO["package-name"])]
 
 
 def test_names_a_queue_and_a_decorator_that_exist():

@@ -1,7 +1,9 @@
 """The URIs of assets that are streams: `pravega://scope/stream`. A bad one is refused when the DAG is parsed."""
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult
+
+from airflow.sdk import Asset
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
@@ -26,3 +28,13 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
     except ConfigurationError as error:
         raise ConfigurationError(f"asset URI {shown!r} does not name a stream: {_SHAPE} ({error})") from None
     return uri._replace(netloc=stream.scope, path=f"/{stream.stream}")
+
+
+def create_asset(*, scope: str, stream: str, extra: dict[str, Any] | None = None) -> Asset:
+    """Make the asset of a stream; Airflow calls this function where a hook reports the streams that it has used.
+
+    Raises:
+        ConfigurationError: the scope or the stream is not a name that Pravega takes.
+    """
+    name = StreamName(scope, stream)
+    return Asset(uri=f"pravega://{name.scope}/{name.stream}", extra=extra or {})

@@ -7,6 +7,18 @@ every process. `airflow_pravega.connections.pravega` reads the fields of the con
 from typing import Any, Final
 
 _INTEGRATION: Final = "Pravega"
+_VERSION: Final = "0.1.0"
+# Pages below docs/how-to.
+_GUIDES: Final = (
+    "airflow",
+    "airflow-waiting",
+    "your-own-task",
+    "airflow-spark",
+    "airflow-tables",
+    "airflow-streams",
+    "airflow-start-runs",
+    "airflow-operate",
+)
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}
 _SECONDS: Final = {"type": ["number", "null"]}
@@ -80,11 +92,13 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": "airflow-provider-pravega",
         "name": _INTEGRATION,
+        "versions": [_VERSION],
         "description": "Streams of `Pravega <https://cncf.pravega.io>`__ between exact StreamCuts.",
         "integrations": [
             {
                 "integration-name": _INTEGRATION,
                 "external-doc-url": "https://cncf.pravega.io/docs/latest/",
+                "how-to-guide": [f"/docs/how-to/{name}.md" for name in _GUIDES],
                 "tags": ["software"],
             }
         ],
@@ -111,7 +125,7 @@ def get_provider_info() -> dict[str, Any]:
                             "backfills: two deployments with the same DAGs then have separate ranges. Without it, "
                             "consumers have the names that are given."
                         ),
-                        "version_added": None,
+                        "version_added": _VERSION,
                         "type": "string",
                         "example": "production",
                         "default": "",
@@ -121,7 +135,7 @@ def get_provider_info() -> dict[str, Any]:
                             "Have tasks that `airflow tasks test` runs take ranges and finish them in the cut ledger, "
                             "as tasks of runs do. Otherwise they record nothing, since their runs are deleted."
                         ),
-                        "version_added": None,
+                        "version_added": _VERSION,
                         "type": "boolean",
                         "example": "True",
                         "default": "False",
@@ -143,6 +157,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "schemes": ["pravega"],
                 "handler": "airflow_pravega.assets.sanitize_uri",
+                "factory": "airflow_pravega.assets.create_asset",
                 "to_openlineage_converter": "airflow_pravega.lineage.reporting.convert_asset_to_openlineage",
             }
         ],

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from airflow.providers.common.compat.sdk import (
     DecoratedOperator,
@@ -14,6 +14,8 @@ from airflow.providers.common.compat.sdk import (
 from airflow.sdk import Context
 
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.lineage import Lineage, range_read
+from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.tasks.arguments import range_parameter
 from airflow_pravega.tasks.failures import ProcessesInterval
@@ -22,8 +24,6 @@ from airflow_pravega.tasks.ranges import task_range
 
 class RangeFunctionOperator(DecoratedOperator, ProcessesInterval):
     """The task of a function whose first argument is a range."""
-
-    template_fields_renderers: ClassVar[dict[str, str]] = DecoratedOperator.template_fields_renderers
 
     def __init__(self, *, python_callable: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(python_callable=python_callable, **kwargs)
@@ -41,7 +41,7 @@ class RangeFunctionOperator(DecoratedOperator, ProcessesInterval):
         return inspect.signature(self.python_callable).bind(*self.op_args, **kwargs)
 
 
-class _PravegaRangeDecoratedOperator(LinkedToConsumer, RangeFunctionOperator):
+class _PravegaRangeDecoratedOperator(ReportsLineage, LinkedToConsumer, RangeFunctionOperator):
     """The task of `@task.pravega_range`; `pravega_range_task` documents the arguments."""
 
     template_fields: Sequence[str] = (*DecoratedOperator.template_fields, "pravega_conn_id")
@@ -66,6 +66,7 @@ class _PravegaRangeDecoratedOperator(LinkedToConsumer, RangeFunctionOperator):
         given = arguments.arguments[self.range_name]
         with task_range(PravegaHook(self.pravega_conn_id), given, context, watch=watch) as taken:
             self.link_to_consumer(context, taken.stream, given)
+            self.lineage = Lineage((range_read(taken.client.config, taken.stream, taken.range, given),))
             arguments.arguments[self.range_name] = taken
             made = self.python_callable(*arguments.args, **arguments.kwargs)
         return self._handle_output(made)

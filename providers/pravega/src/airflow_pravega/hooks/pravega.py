@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from airflow.providers.common.compat.connection import get_async_connection
+from airflow.providers.common.compat.lineage.hook import get_hook_lineage_collector
 from airflow.providers.common.compat.sdk import BaseHook, get_current_context
 
 from aiopravega.blocking import PravegaClient
@@ -100,6 +101,8 @@ class PravegaHook(BaseHook):
             PravegaError: the cluster cannot be reached.
         """
         with task_range(self, cuts, get_current_context(), parts) as taken:
+            names = {"scope": taken.stream.scope, "stream": taken.stream.stream}
+            get_hook_lineage_collector().add_input_asset(context=self, scheme=self.conn_type, asset_kwargs=names)
             yield taken
 
     def get_conn(self) -> PravegaClient:

@@ -1,6 +1,7 @@
 """Operators for schemas: a gate for a schema that is to follow a stream's schemas, and one that registers a schema."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from airflow.sdk import Context
@@ -9,6 +10,7 @@ from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates import check_candidate
 from aiopravega.gates.candidates import from_class
+from aiopravega.gates.candidates.files import SUFFIXES
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
 from aiopravega.schema.open import POLICY, SchemaReport
@@ -24,7 +26,8 @@ class CandidateOperator(TemplatedTexts):
     """The base of the operators of schemas: a candidate, and the group that it is compared with or added to.
 
     Args:
-        candidate: the path of a schema file (`.avsc`, `.json`, `.proto`, `.desc`); a pydantic model, dataclass or
+        candidate: the path of a schema file (`.avsc`, `.json`, `.proto`, `.desc`), which may stand beside the DAG's
+            file or in a folder of its `template_searchpath`; a pydantic model, dataclass or
             Protobuf message, or its dotted name; a schema of Spark or Arrow, or the dotted name of a variable that has
             one; the schema of another stream, as `pravega://scope/stream`; a `SchemaInfo`. (templated)
         type_name: the schema's type, if the candidate and the group leave it open. (templated)
@@ -70,7 +73,7 @@ class CandidateOperator(TemplatedTexts):
             return await check_candidate(
                 client,
                 stream,
-                self.candidate,
+                self.found_candidate(),
                 type_name=self.type_name,
                 schema_format=_format(self.schema_format),
                 group=self.group,
@@ -80,6 +83,19 @@ class CandidateOperator(TemplatedTexts):
                 as_columns=self.as_columns,
                 **more,
             )
+
+    def found_candidate(self) -> Any:
+        """The candidate; a relative path of a file that is not in the worker's folder is searched as templates are.
+
+        This is not `template_ext`: Airflow would read a schema as a template, and refuse paths of the worker.
+        """
+        given = self.candidate
+        if not isinstance(given, str) or Path(given).suffix not in SUFFIXES or Path(given).exists():
+            return given
+        search = self.dag.template_searchpath or ()
+        folders = [self.dag.folder, *([search] if isinstance(search, str) else search)]
+        paths = (Path(folder) / given for folder in folders)
+        return next((str(path) for path in paths if path.is_file()), given)
 
 
 class PravegaSchemaGateOperator(CandidateOperator, GateOperator):

@@ -40,8 +40,6 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
-    ui_color = "#d6e9f8"
-
     def __init__(
         self,
         *,
@@ -180,9 +178,9 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
             carried={"waits_since": since.isoformat(), "fired": self.fired, "said": self._wait_log.said},
             **own,
         )
-        self.defer(trigger=trigger, method_name="resume", timeout=left)
+        self.defer(trigger=trigger, method_name="execute_complete", timeout=left)
 
-    def resume(self, context: Context, event: dict[str, Any]) -> Any:
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         """Continue after the trigger has fired. Its range is claimed, unless another run has claimed it meanwhile."""
         with failing_for_good():
             error = from_event(event)
@@ -193,3 +191,5 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
         self._wait_log = WaitLog(self.log, carried.get("said"))
         self.fired = carried["fired"] if event["status"] == REACHABLE else event
         return self.execute(context)
+
+    resume = execute_complete  # of tasks that an earlier build has deferred

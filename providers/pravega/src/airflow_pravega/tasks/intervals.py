@@ -57,7 +57,7 @@ def range_with_names(given: object) -> Mapping[str, str]:
     """
     if not isinstance(given, Mapping) or not {"start", "end"} <= given.keys():
         raise ConfigurationError(
-            f"the range is {given!r}, but must be a mapping with the texts start and end, such as a sensor's output"
+            f"stream_cuts is {given!r}, but must be a range with the texts start and end, such as a sensor's output"
         )
     return given
 

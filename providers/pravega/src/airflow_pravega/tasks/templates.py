@@ -28,7 +28,15 @@ _LISTS: Final = (list, tuple, set, frozenset)
 
 
 class TemplatedTexts(BaseOperator):
-    """The base of all operators and sensors: their templated texts are texts."""
+    """The base of all operators and sensors: their templated texts are texts, and Airflow's pages show them alike."""
+
+    ui_color = "#d6e9f8"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        structured = {name: "json" for name, kind in argument_kinds(cls).items() if _is_structured(kind)}
+        renderers = {name: how for name, how in structured.items() if name in cls.template_fields}
+        cls.template_fields_renderers = {**cls.template_fields_renderers, **renderers}
 
     def _do_render_template_fields(
         self,
@@ -65,6 +73,14 @@ def argument_kinds(operator: type) -> dict[str, Any]:
     return kinds
 
 
+def _members(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _is_structured(kind: Any) -> bool:
+    return any(get_origin(each) in (Mapping, Sequence, Iterable) for each in _members(kind))
+
+
 class _Texts:
     def __init__(self, context: Context, environment: Environment, files: tuple[str, ...]) -> None:
         self._context = context
@@ -80,7 +96,7 @@ class _Texts:
             given: the value before it was rendered.
             kind: the type that it may have.
         """
-        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        kinds = _members(kind)
         if int in kinds or isinstance(value, XComArg):  # numbers are read where they are used
             return value
         for each in kinds:
