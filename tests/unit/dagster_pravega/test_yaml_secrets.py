@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it comes with dg, without types
 from pydantic import ValidationError
 from tests.system.dagster.stored import stored_texts
 
@@ -36,7 +36,7 @@ def _environment(monkeypatch):
         monkeypatch.setenv(name, secret)
 
 
-def load(component: type, attributes: dict[str, Any]) -> dg.Definitions:
+def load(component: Any, attributes: dict[str, Any]) -> dg.Definitions:
     with create_defs_folder_sandbox() as sandbox:
         contents = {"type": f"dagster_pravega.{component.__name__}", "attributes": attributes}
         path = sandbox.scaffold_component(component, defs_yaml_contents=contents)

@@ -154,7 +154,7 @@ Partitions: TypeAlias = Annotated[
 
 
 class Freshness(YamlPart):
-    """How old the newest materialization or observation of an asset may be. Times are texts such as `30m` or `6h`."""
+    """The age that the newest materialization of an asset may have. Times are texts such as `30m` or `6h`."""
 
     fail_after: Length = Field(description="age at which the asset fails", examples=["6h"])
     warn_after: Length | None = Field(default=None, description="age at which it warns, less than fail_after")
