@@ -113,6 +113,7 @@ CDC = {"scope": "shop", "topic_prefix": "inv", "tables": [{"name": "a.b", "key_o
             {"streams": [], "connection": {"password_env": "{{ env.OF_CLUSTER }}"}},
             "not a value or a template",
         ),
+        (PravegaStreamComponent, {"streams": [], "connection": {"token_source": "VALUE"}}, "give token_env"),
         (PravegaScopeComponent, {"scope": "shop", "schema_registry": {"password": "VALUE"}}, "give password_env"),
         (PravegaCdcComponent, CDC | {"database": {"dsn": "VALUE"}}, "give dsn_env"),
         (PravegaCdcComponent, CDC | {"spark": {"master": "sc://h/;token=VALUE"}}, "SPARK_CONNECT_AUTHENTICATE_TOKEN"),

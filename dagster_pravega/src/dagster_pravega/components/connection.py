@@ -27,6 +27,7 @@ R = TypeVar("R")
 _OF_VARIABLE: Final = "_env"
 # Spark hides the values of settings with such names on its pages; Dagster does not.
 _SECRETS: Final = "[sS]ecret|[pP]assword|[tT]oken|[aA]ccess[.]?[kK]ey|[cC]redential"
+_SOURCES: Final = "^(file|command|function|keycloak|oauth2):"
 _made: list[tuple[Any, Any]] = []
 
 
@@ -56,6 +57,15 @@ def _master_without_token(master: str) -> str:
     return master
 
 
+def _token_source(source: str) -> str:
+    if not re.match(_SOURCES, source):
+        raise refused(
+            "it does not say where the token comes from: write file:PATH, or another kind. A token itself would be "
+            "kept in Dagster's database: give token_env"
+        )
+    return source
+
+
 class ResourcePart(YamlPart):
     """The fields of a resource. A field whose name ends with `_env` has the name of a variable."""
 
@@ -80,6 +90,18 @@ class ServerPart(ResourcePart):
     )
     token_env: Annotated[Variable | None, VARIABLE] = Field(
         default=None, description="name of the variable of the environment that has a token, instead of a password"
+    )
+    token_source: (
+        Annotated[
+            str,
+            AfterValidator(_token_source),
+            WithJsonSchema(matching(_SOURCES, "file:PATH, or command:, function:, keycloak:, oauth2:")),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="where a token that ends comes from: file:, command:, function:, keycloak: or oauth2:",
+        examples=["file:/run/secrets/token"],
     )
     ca_file: str | None = Field(
         default=None, description="PEM file of the certificate authority, if connections are encrypted"
