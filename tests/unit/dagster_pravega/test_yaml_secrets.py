@@ -65,6 +65,7 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
         "table": "delta:/lake/{name}",
         "tables": [{"name": "public.orders", "key_of_rows": ["id"]}],
         "connection": {"username": "u", "password_env": "OF_CLUSTER"},
+        "spark": {"options": {"schema_registry_password_env": "OF_REGISTRY", "commit_ledger": "shop/writes"}},
         "database": {"dsn_env": "OF_DATABASE"},
     }
     other = {"streams": [], "connection": {"token_env": "OF_OTHER"}, "resource_key": "other"}
@@ -73,7 +74,11 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
     assert set(resources) == {"pravega", "pravega_spark", "pravega_database", "other"}
 
     stored = stored_by_a_run(resources, tmp_path / "home")
-    assert all(name.encode() in stored for name in ("OF_CLUSTER", "OF_DATABASE", "OF_OTHER"))
+    assert all(name.encode() in stored for name in ("OF_CLUSTER", "OF_DATABASE", "OF_OTHER", "OF_REGISTRY"))
+    assert resources["pravega_spark"].options == {
+        "schema_registry_password": dg.EnvVar("OF_REGISTRY"),
+        "commit_ledger": "shop/writes",
+    }
     assert [name for name, secret in SECRETS.items() if secret.encode() in stored] == []
 
 
@@ -118,7 +123,7 @@ CDC = {"scope": "shop", "topic_prefix": "inv", "tables": [{"name": "a.b", "key_o
         (PravegaCdcComponent, CDC | {"database": {"dsn": "VALUE"}}, "give dsn_env"),
         (PravegaCdcComponent, CDC | {"spark": {"master": "sc://h/;token=VALUE"}}, "SPARK_CONNECT_AUTHENTICATE_TOKEN"),
         (PravegaCdcComponent, CDC | {"spark": {"spark_conf": {"a.secret.key": "VALUE"}}}, "spark-defaults.conf"),
-        (PravegaCdcComponent, CDC | {"spark": {"options": {"password": "VALUE"}}}, "PRAVEGA_PASSWORD"),
+        (PravegaCdcComponent, CDC | {"spark": {"options": {"password": "VALUE"}}}, "give password_env"),
         (
             PravegaStreamComponent,
             {"streams": [{"stream": "a/b", "options": {"schema_registry_token": "VALUE"}}]},

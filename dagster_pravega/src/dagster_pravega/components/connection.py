@@ -15,12 +15,21 @@ import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from dagster_pravega.components.fields import VARIABLE, Options, Variable, matching, texts_of, texts_without
+from dagster_pravega.components.fields import (
+    NO_SECRETS,
+    VARIABLE,
+    Variable,
+    check_variable,
+    matching,
+    texts_of,
+    texts_without,
+)
 from dagster_pravega.components.yaml_part import YamlPart, refused
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
 from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from pravega_jobs.spark.options import is_secret_option
 from pravega_jobs.spark.session import LOCAL
 
 R = TypeVar("R")
@@ -47,6 +56,15 @@ def _settings_without_secrets(settings: Mapping[str, str]) -> Mapping[str, str]:
                 name,
             )
     return settings
+
+
+def _options_without_secrets(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, value in options.items():
+        if is_secret_option(name):
+            raise refused(_way_out(name), name)
+        if is_secret_option(name.removesuffix(_OF_VARIABLE)):
+            check_variable(str(value))
+    return options
 
 
 def _master_without_token(master: str) -> str:
@@ -175,9 +193,13 @@ class Spark(ResourcePart):
         description="settings of a new Spark session; not for credentials",
         examples=[{"spark.sql.shuffle.partitions": "8"}],
     )
-    options: Options = Field(
+    options: Annotated[
+        Mapping[str, str | int | float | bool],
+        AfterValidator(_options_without_secrets),
+        WithJsonSchema(NO_SECRETS),
+    ] = Field(
         default={},
-        description="more options of the data source; not for secrets",
+        description="more options of the data source; of secrets the variable, as schema_registry_password_env",
         examples=[{"commit_ledger": "examples/writes"}],
     )
     preview_events: int = Field(
@@ -188,7 +210,11 @@ class Spark(ResourcePart):
         """The IO manager of a cluster; this process makes it once."""
         pravega = connection.resource()
         fields = self.fields_of_resource()
-        fields["options"] = texts_of(self.options)
+        fields["options"] = {
+            name.removesuffix(_OF_VARIABLE) if secret else name: dg.EnvVar(text) if secret else text
+            for name, text in texts_of(self.options).items()
+            for secret in (is_secret_option(name.removesuffix(_OF_VARIABLE)),)
+        }
         return _shared((self, connection), lambda: PravegaSparkIOManager(pravega=pravega, **fields))
 
 
