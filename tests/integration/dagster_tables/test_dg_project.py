@@ -31,7 +31,7 @@ def dg(tmp_path: Path, pravega_config) -> Callable[..., str]:
         **{name: value for name, value in os.environ.items() if not name.startswith(("DAGSTER_", "DG_"))},
         "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": sys.prefix,
-        "PYTHONPATH": str(project / "src"),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(project / "src"), os.environ.get("PYTHONPATH")))),
         "DG_CLI_CONFIG": str(settings),
         "DAGSTER_DISABLE_TELEMETRY": "1",
         "HOME": str(tmp_path),

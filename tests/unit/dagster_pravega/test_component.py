@@ -79,7 +79,7 @@ def test_the_assets_of_a_sensor_have_its_partitions(load):
         ({"lag_checks": [{"consumer": "billing", "warn_after": "1mo"}]}, "a month has no fixed length"),
         ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "on_open": "hope"}]}, "'wait', 'take_over' or 'skip'"),
         ({"cut_sensors": [{**ORDERS["cut_sensors"][0], "max_bytes": 0}]}, "max_bytes"),
-        ({"sensor": {}}, "there is no field 'sensor'"),
+        ({"sensor": {}}, "'sensor' is not a field"),
         ({"automation_condition": "{{ dg.AutomationCondition.eager() }}"}, "not both"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it comes with dg, without types
 from pydantic import ValidationError
 from tests.system.dagster.stored import stored_texts
 
@@ -36,7 +36,7 @@ def _environment(monkeypatch):
         monkeypatch.setenv(name, secret)
 
 
-def load(component: type, attributes: dict[str, Any]) -> dg.Definitions:
+def load(component: Any, attributes: dict[str, Any]) -> dg.Definitions:
     with create_defs_folder_sandbox() as sandbox:
         contents = {"type": f"dagster_pravega.{component.__name__}", "attributes": attributes}
         path = sandbox.scaffold_component(component, defs_yaml_contents=contents)
@@ -65,6 +65,7 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
         "table": "delta:/lake/{name}",
         "tables": [{"name": "public.orders", "key_of_rows": ["id"]}],
         "connection": {"username": "u", "password_env": "OF_CLUSTER"},
+        "spark": {"options": {"schema_registry_password_env": "OF_REGISTRY", "commit_ledger": "shop/writes"}},
         "database": {"dsn_env": "OF_DATABASE"},
     }
     other = {"streams": [], "connection": {"token_env": "OF_OTHER"}, "resource_key": "other"}
@@ -73,7 +74,11 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
     assert set(resources) == {"pravega", "pravega_spark", "pravega_database", "other"}
 
     stored = stored_by_a_run(resources, tmp_path / "home")
-    assert all(name.encode() in stored for name in ("OF_CLUSTER", "OF_DATABASE", "OF_OTHER"))
+    assert all(name.encode() in stored for name in ("OF_CLUSTER", "OF_DATABASE", "OF_OTHER", "OF_REGISTRY"))
+    assert resources["pravega_spark"].options == {
+        "schema_registry_password": dg.EnvVar("OF_REGISTRY"),
+        "commit_ledger": "shop/writes",
+    }
     assert [name for name, secret in SECRETS.items() if secret.encode() in stored] == []
 
 
@@ -113,11 +118,12 @@ CDC = {"scope": "shop", "topic_prefix": "inv", "tables": [{"name": "a.b", "key_o
             {"streams": [], "connection": {"password_env": "{{ env.OF_CLUSTER }}"}},
             "not a value or a template",
         ),
+        (PravegaStreamComponent, {"streams": [], "connection": {"token_source": "VALUE"}}, "give token_env"),
         (PravegaScopeComponent, {"scope": "shop", "schema_registry": {"password": "VALUE"}}, "give password_env"),
         (PravegaCdcComponent, CDC | {"database": {"dsn": "VALUE"}}, "give dsn_env"),
         (PravegaCdcComponent, CDC | {"spark": {"master": "sc://h/;token=VALUE"}}, "SPARK_CONNECT_AUTHENTICATE_TOKEN"),
         (PravegaCdcComponent, CDC | {"spark": {"spark_conf": {"a.secret.key": "VALUE"}}}, "spark-defaults.conf"),
-        (PravegaCdcComponent, CDC | {"spark": {"options": {"password": "VALUE"}}}, "PRAVEGA_PASSWORD"),
+        (PravegaCdcComponent, CDC | {"spark": {"options": {"password": "VALUE"}}}, "give password_env"),
         (
             PravegaStreamComponent,
             {"streams": [{"stream": "a/b", "options": {"schema_registry_token": "VALUE"}}]},

@@ -27,7 +27,7 @@ from dagster_pravega.resources.landing_database import (
     sink_of_table,
 )
 from pravega_jobs.identity.names import consumer_of_assets
-from pravega_jobs.landing import Action, Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def build_landed_asset(
             if context.has_partition_key:
                 metadata[ROWS_OF_PARTITION_KEY] = done.holding.rows
             metadata |= events.metadata()
-            if transform is None and done.action is Action.NOTHING:  # the frame was not read, and rows are events
+            if transform is None:  # rows are events, also if the frame was not read, or Spark has not counted it
                 metadata[EVENTS_KEY] = done.holding.rows
             events.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))

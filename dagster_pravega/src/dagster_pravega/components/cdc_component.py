@@ -37,7 +37,7 @@ _EXAMPLE = {
 
 
 class RetryModel(YamlPart):
-    """How often Dagster tries a run's step again after an error that may pass."""
+    """Further tries of a run's step after an error that may pass."""
 
     max_retries: int = Field(default=1, ge=1, description="the most tries after the first")
     delay: float | None = Field(default=None, ge=0, description="seconds between two tries", examples=[30])

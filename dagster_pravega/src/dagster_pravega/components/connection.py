@@ -15,18 +15,28 @@ import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from dagster_pravega.components.fields import VARIABLE, Options, Variable, matching, texts_of, texts_without
+from dagster_pravega.components.fields import (
+    NO_SECRETS,
+    VARIABLE,
+    Variable,
+    check_variable,
+    matching,
+    texts_of,
+    texts_without,
+)
 from dagster_pravega.components.yaml_part import YamlPart, refused
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
 from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from pravega_jobs.spark.options import is_secret_option
 from pravega_jobs.spark.session import LOCAL
 
 R = TypeVar("R")
 _OF_VARIABLE: Final = "_env"
 # Spark hides the values of settings with such names on its pages; Dagster does not.
 _SECRETS: Final = "[sS]ecret|[pP]assword|[tT]oken|[aA]ccess[.]?[kK]ey|[cC]redential"
+_SOURCES: Final = "^(file|command|function|keycloak|oauth2):"
 _made: list[tuple[Any, Any]] = []
 
 
@@ -48,12 +58,30 @@ def _settings_without_secrets(settings: Mapping[str, str]) -> Mapping[str, str]:
     return settings
 
 
+def _options_without_secrets(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, value in options.items():
+        if is_secret_option(name):
+            raise refused(_way_out(name), name)
+        if is_secret_option(name.removesuffix(_OF_VARIABLE)):
+            check_variable(str(value))
+    return options
+
+
 def _master_without_token(master: str) -> str:
     if "token=" in master:
         raise refused(
             "the token would be kept in Dagster's database: set SPARK_CONNECT_AUTHENTICATE_TOKEN where the code runs"
         )
     return master
+
+
+def _token_source(source: str) -> str:
+    if not re.match(_SOURCES, source):
+        raise refused(
+            "it does not say where the token comes from: write file:PATH, or another kind. A token itself would be "
+            "kept in Dagster's database: give token_env"
+        )
+    return source
 
 
 class ResourcePart(YamlPart):
@@ -80,6 +108,18 @@ class ServerPart(ResourcePart):
     )
     token_env: Annotated[Variable | None, VARIABLE] = Field(
         default=None, description="name of the variable of the environment that has a token, instead of a password"
+    )
+    token_source: (
+        Annotated[
+            str,
+            AfterValidator(_token_source),
+            WithJsonSchema(matching(_SOURCES, "file:PATH, or command:, function:, keycloak:, oauth2:")),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="where a token that ends comes from: file:, command:, function:, keycloak: or oauth2:",
+        examples=["file:/run/secrets/token"],
     )
     ca_file: str | None = Field(
         default=None, description="PEM file of the certificate authority, if connections are encrypted"
@@ -153,9 +193,13 @@ class Spark(ResourcePart):
         description="settings of a new Spark session; not for credentials",
         examples=[{"spark.sql.shuffle.partitions": "8"}],
     )
-    options: Options = Field(
+    options: Annotated[
+        Mapping[str, str | int | float | bool],
+        AfterValidator(_options_without_secrets),
+        WithJsonSchema(NO_SECRETS),
+    ] = Field(
         default={},
-        description="more options of the data source; not for secrets",
+        description="more options of the data source; of secrets the variable, as schema_registry_password_env",
         examples=[{"commit_ledger": "examples/writes"}],
     )
     preview_events: int = Field(
@@ -166,7 +210,11 @@ class Spark(ResourcePart):
         """The IO manager of a cluster; this process makes it once."""
         pravega = connection.resource()
         fields = self.fields_of_resource()
-        fields["options"] = texts_of(self.options)
+        fields["options"] = {
+            name.removesuffix(_OF_VARIABLE) if secret else name: dg.EnvVar(text) if secret else text
+            for name, text in texts_of(self.options).items()
+            for secret in (is_secret_option(name.removesuffix(_OF_VARIABLE)),)
+        }
         return _shared((self, connection), lambda: PravegaSparkIOManager(pravega=pravega, **fields))
 
 

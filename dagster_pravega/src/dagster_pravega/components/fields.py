@@ -81,7 +81,12 @@ def _stream(text: str) -> str:
         raise ValueError(str(error)) from None
 
 
-def _variable(name: str) -> str:
+def check_variable(name: str) -> str:
+    """The name of a variable of the environment.
+
+    Raises:
+        ValueError: it may be a secret itself, or is a template.
+    """
     if not re.match(_VARIABLE, name):
         raise refused(
             "give the name of a variable of the environment in capitals, such as PRAVEGA_PASSWORD, not a value or a "
@@ -112,6 +117,7 @@ def texts_without(names: str, expected: str) -> JsonSchemaValue:
     }
 
 
+NO_SECRETS: Final = texts_without("^(?!.*([pP]assword|[tT]oken)$)", "an option that is not a secret")
 Length: TypeAlias = Annotated[
     timedelta, BeforeValidator(time_of), WithJsonSchema(matching(_LENGTH, "a length of time: 90s, 30m, 6h, 7d, 2w"))
 ]
@@ -134,14 +140,14 @@ Since: TypeAlias = Literal["last", "latest"]
 # The name of a variable of the environment that has a secret.
 Variable: TypeAlias = Annotated[
     str,
-    AfterValidator(_variable),
+    AfterValidator(check_variable),
     WithJsonSchema(matching(_VARIABLE, "the name of a variable of the environment, such as PRAVEGA_PASSWORD")),
 ]
 VARIABLE: Final = Unfilled()
 Options: TypeAlias = Annotated[
     Mapping[str, str | int | float | bool],
     AfterValidator(_without_secrets),
-    WithJsonSchema(texts_without("^(?!.*([pP]assword|[tT]oken)$)", "an option that is not a secret")),
+    WithJsonSchema(NO_SECRETS),
 ]
 Condition: TypeAlias = Annotated[
     InstanceOf[dg.AutomationCondition[Any]],
@@ -154,7 +160,7 @@ Partitions: TypeAlias = Annotated[
 
 
 class Freshness(YamlPart):
-    """How old the newest materialization or observation of an asset may be. Times are texts such as `30m` or `6h`."""
+    """The age that the newest materialization of an asset may have. Times are texts such as `30m` or `6h`."""
 
     fail_after: Length = Field(description="age at which the asset fails", examples=["6h"])
     warn_after: Length | None = Field(default=None, description="age at which it warns, less than fail_after")

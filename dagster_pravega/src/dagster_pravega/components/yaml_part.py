@@ -1,4 +1,4 @@
-"""The base of all that a component's file has: fields with types, which `dg check yaml` knows, too.
+"""The base of all that a component's file has: fields with types that `dg check yaml` checks.
 
 A file is checked by its JSON schema (`dg check yaml`), again when it is read, and once more when its templates have
 their values. A text with a template, such as `{{ env.REGION }}`, passes the first two. A field that does not exist is
@@ -39,7 +39,7 @@ class YamlPart(dg.Model, dg.Resolvable):
     """A component, or a part of one, with the fields of its file. An instance has the values of all templates."""
 
     model_config = ConfigDict(hide_input_in_errors=True, coerce_numbers_to_str=True)
-    # Fields that do not exist on purpose, with what to do instead.
+    # Names that are no fields on purpose, and why: errors say so.
     instead: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
@@ -54,17 +54,17 @@ class YamlPart(dg.Model, dg.Resolvable):
 
     @classmethod
     def without(cls, name: str) -> str:
-        """The reason why there is no field of this name, and what to do, as text."""
+        """The reason why a name is not a field, and what to do, as text."""
         if name in cls.instead:
             return cls.instead[name]
         known = list(cls.model_fields)
         close = get_close_matches(name, known, n=1)
         meant = f" Did you mean {close[0]}?" if close else ""
-        return f"there is no field {name!r}.{meant} The fields are {', '.join(known)}"
+        return f"{name!r} is not a field.{meant} The fields are {', '.join(known)}"
 
 
 class Unfilled:
-    """A mark of fields that take no template: its value would be in the file's place."""
+    """A mark of fields that take no template: its value is read as if the file had it."""
 
 
 class _Text:
@@ -82,8 +82,8 @@ class _Text:
         passes: list[JsonSchemaValue] = [_A_TEMPLATE, *([] if len(choices) == len(given) else [{"type": "null"}])]
         if choices == [{"type": "string"}]:
             return wanted
-        # The kinds are what Dagster's pages show. What is wrong with a value is said by `else`: a failed `anyOf` would
-        # say that a value is none of its choices.
+        # The kinds are what Dagster's pages show. A failed `anyOf` would only say that a value is none of its choices,
+        # so the condition below has the real schema.
         kinds = [_KINDS[str(handler.resolve_ref_schema(each).get("type"))] for each in choices]
         shown = [each for index, each in enumerate(kinds) if each not in kinds[:index]]
         other = [each for each in ({"type": "string"}, *passes[1:]) if each not in shown]
@@ -144,7 +144,7 @@ def _file_model(part: type[YamlPart]) -> type[BaseModel]:
 
 
 def _in_file(kind: Any) -> Any:
-    """The type of a field as a file has it: the parts in it are of the file, too."""
+    """The type of a field as a file has it: so are the parts in it."""
     origin, inner = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, YamlPart):
         return kind.model()

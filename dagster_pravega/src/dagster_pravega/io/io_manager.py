@@ -68,9 +68,12 @@ class PravegaSparkIOManager(StreamIOManager):
     master: str = Field(
         default=LOCAL,
         description="Spark's master, in `spark_session()` too, if the process has no session yet",
+        repr=False,  # that of Spark Connect may have a token
     )
     spark_conf: dict[str, str] = Field(
-        default={}, description="settings of a new Spark session; not for credentials, which its pages would show"
+        default={},
+        description="settings of a new Spark session; not for credentials, which its pages would show",
+        repr=False,
     )
 
     def setup_for_execution(self, context: InitResourceContext) -> None:

@@ -46,7 +46,9 @@ class StreamIOManager(ConfigurableIOManager):
 
     pravega: ResourceDependency[PravegaResource]
     options: dict[str, str] = Field(
-        default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
+        default={},
+        description="more options of the data source, such as default_num_segments or commit_ledger",
+        repr=False,  # secrets may be among them
     )
     preview_events: int = Field(
         default=0,

@@ -1,7 +1,7 @@
 """Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypedDict
 
 from dagster import AssetKey, AssetsDefinition, AssetSpec
 
@@ -68,6 +68,14 @@ def pravega_stream_spec(
     )
 
 
+class OutputArguments(TypedDict):
+    """Arguments of `dagster.asset` for an asset that is written to a stream."""
+
+    kinds: set[str]
+    metadata: dict[str, Any]
+    io_manager_key: str
+
+
 def pravega_output(
     stream: str,
     *,
@@ -75,7 +83,7 @@ def pravega_output(
     kinds: Collection[str] = (),
     metadata: Mapping[str, Any] | None = None,
     io_manager_key: str = "pravega_spark",
-) -> dict[str, Any]:
+) -> OutputArguments:
     """Arguments of `dagster.asset` for an asset that is written to a stream.
 
     Use them as `@dg.asset(**pravega_output("shop/sums"))`. They are the kind `pravega`, the metadata that name the
