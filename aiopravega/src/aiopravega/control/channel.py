@@ -101,7 +101,7 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
         async with asyncio.timeout(config.connect_timeout):
             _, writer = await asyncio.open_connection(asked.host, asked.port, ssl=context)
     except OSError as error:  # ssl.SSLError and TimeoutError are OSErrors
-        raise unreachable(str(error) or "timed out", site) from error
+        raise unreachable(str(error) or f"timed out after {config.connect_timeout:g} s", site) from error
     certificate: Any = writer.get_extra_info("peercert")
     await _close(writer)
     names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
