@@ -1,9 +1,9 @@
 """Credentials and trusted certificates, for the configurations of Pravega and of the Schema Registry."""
 
 import base64
-import importlib
 import shlex
 import ssl
+import sys
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
@@ -61,7 +61,7 @@ class ServerConfig(BaseModel):
         if not callable(source):
             return source
         module, name = getattr(source, "__module__", None), getattr(source, "__qualname__", "")
-        if module is None or not name.isidentifier() or vars(importlib.import_module(module)).get(name) is not source:
+        if not name.isidentifier() or getattr(sys.modules.get(str(module)), name, None) is not source:
             raise ValueError(
                 "this function has no name by which another process finds it: define it with def in a module, outside "
                 "of classes and functions"

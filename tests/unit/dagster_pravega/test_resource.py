@@ -29,6 +29,13 @@ def test_what_is_not_given_comes_from_the_environment(monkeypatch):
     assert resource.stream_name("flights") == StreamName("examples", "flights")
 
 
+def test_a_source_of_tokens_reaches_the_client_and_spark():
+    resource = PravegaResource(controller_uri="tcp://here:9090", token_source="file:/run/token")
+
+    assert resource.get_config().token_source == "file:/run/token"
+    assert resource.spark_options()["token_source"] == "file:/run/token"
+
+
 def test_what_is_given_wins_over_the_environment(monkeypatch):
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", "tcp://somewhere:9090")
     assert PravegaResource(controller_uri="tcp://here:9090").get_config().controller_uri == "tcp://here:9090"

@@ -46,6 +46,16 @@ def test_work_arrives_as_it_was_given_and_secrets_by_environment_only(monkeypatc
     assert arrived.config(controller_uri="tcp://other:9090").controller_uri == "tcp://other:9090"
 
 
+def test_a_source_of_tokens_is_handed_over_by_its_name(monkeypatch):
+    monkeypatch.setenv("PRAVEGA_PASSWORD", "of another account")
+    config = PravegaConfig(controller_uri="tcp://pravega:9090", token_source="file:/run/secrets/token")
+
+    arrived = WorkOrder.from_json(json.loads(json.dumps(WorkOrder(connection_without_secrets(config)).to_json())))
+
+    assert arrived.config() == config
+    assert secrets_environment(config) == {}
+
+
 def test_a_secret_that_is_missing_is_named(monkeypatch):
     for name in ("PRAVEGA_PASSWORD", "PRAVEGA_OPTION_SCHEMA_REGISTRY_PASSWORD"):
         monkeypatch.delenv(name, raising=False)

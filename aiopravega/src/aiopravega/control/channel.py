@@ -70,20 +70,18 @@ async def _target(config: PravegaConfig, site: CallSite) -> str:
     """The controllers in gRPC's form, which takes one name, or several IP addresses of one kind."""
     if len(config.controllers) == 1:
         return str(config.controllers[0])
-    found: list[str] = []
+    found: list[tuple[str, int]] = []
     for each in config.controllers:
         try:
             answers = await asyncio.get_running_loop().getaddrinfo(each.host, each.port, type=socket.SOCK_STREAM)
         except OSError:  # another one may be known
             continue
-        found += [host_and_port(_as_ipv6(str(answer[4][0])), each.port) for answer in answers]
+        found += [(str(answer[4][0]), each.port) for answer in answers]
     if not found:
         raise unreachable("name resolution failed for each of them", site)
-    return f"ipv6:{','.join(dict.fromkeys(found))}"
-
-
-def _as_ipv6(host: str) -> str:
-    return host if ":" in host else f"::ffff:{host}"
+    kind = "ipv6" if any(":" in host for host, _ in found) else "ipv4"
+    mapped = [(f"::ffff:{host}" if kind == "ipv6" and ":" not in host else host, port) for host, port in found]
+    return f"{kind}:{','.join(dict.fromkeys(host_and_port(host, port) for host, port in mapped))}"
 
 
 def _content(file: str) -> bytes:
@@ -101,7 +99,7 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
         async with asyncio.timeout(config.connect_timeout):
             _, writer = await asyncio.open_connection(asked.host, asked.port, ssl=context)
     except OSError as error:  # ssl.SSLError and TimeoutError are OSErrors
-        raise unreachable(str(error) or "timed out", site) from error
+        raise unreachable(str(error) or f"timed out after {config.connect_timeout:g} s", site) from error
     certificate: Any = writer.get_extra_info("peercert")
     await _close(writer)
     names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]

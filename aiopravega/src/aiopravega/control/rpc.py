@@ -19,7 +19,13 @@ from aiopravega.config import PravegaConfig
 from aiopravega.control.channel import open_channel, speaks_tls
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.status import CallSite, rpc_error, wrong_scheme
-from aiopravega.errors import AuthenticationError, NotFoundError, PravegaError, StreamNotFoundError
+from aiopravega.errors import (
+    AuthenticationError,
+    NotFoundError,
+    PravegaConnectionError,
+    PravegaError,
+    StreamNotFoundError,
+)
 from aiopravega.net.authorization import Authorization
 from aiopravega.retry import RetryPolicy, retrying
 
@@ -67,7 +73,8 @@ class Rpc:
         """
         timeout = self.config.request_timeout if patience is None else patience
         policy = self._policy if patience is None else RetryPolicy(total=patience)
-        await self._authorization.value()  # its time is not the controller's
+        with contextlib.suppress(PravegaConnectionError):  # the attempts meet it again, and repeat
+            await self._authorization.value()  # its time is not the controller's
         ends = inf if patience is None else time.monotonic() + patience
         site = CallSite(method, what, self.config.controller_uri, timeout, missing, self.config.refusal())
         return await retrying(lambda: self._attempt(request, answer, site, ends), policy, what)

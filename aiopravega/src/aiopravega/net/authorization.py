@@ -57,7 +57,8 @@ class _Source:
 
     async def value(self) -> str:
         known = self._known
-        if known is not None and time.time() < known.renew_at:
+        # While another caller renews it, the last one is good: many callers would fill the threads of the event loop.
+        if known is not None and (time.time() < known.renew_at or self._lock.locked()):
             return known.value
         return await asyncio.to_thread(self._renew, None)
 

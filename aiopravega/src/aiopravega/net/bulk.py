@@ -40,7 +40,7 @@ class BulkConnection:
         except (*NETWORK_ERRORS, PravegaError) as error:
             if raw is not None:
                 raw.close()
-            raise opening_error(error, endpoint, tls=ssl_context is not None) from error
+            raise opening_error(error, endpoint, timeout, tls=ssl_context is not None) from error
         return connection
 
     def _receive_hello(self) -> None:
@@ -60,7 +60,7 @@ class BulkConnection:
         try:
             self._socket.sendall(data)
         except OSError as error:
-            raise connection_error(error, self.endpoint, "sending to") from error
+            raise connection_error(error, self.endpoint, "sending to", self._socket.gettimeout()) from error
 
     def receive_into(self, buffer: memoryview) -> None:
         """Fill the whole buffer.
@@ -77,7 +77,7 @@ class BulkConnection:
                     raise PravegaConnectionError(f"{self.endpoint} closed the connection")
                 filled += count
         except OSError as error:
-            raise connection_error(error, self.endpoint, "receiving from") from error
+            raise connection_error(error, self.endpoint, "receiving from", self._socket.gettimeout()) from error
 
     def close(self) -> None:
         """End the connection."""

@@ -32,6 +32,12 @@ class _Writer(NamedTuple):
     on_closed: OnClosed
 
 
+def _about(command: wire.Request) -> str:
+    """The segment that a command names, for a message."""
+    segment = getattr(command, "segment", None)
+    return "" if segment is None else f" about {segment}"
+
+
 class CommandReceiver(asyncio.BufferedProtocol):
     """Receives commands from an asyncio transport with few copies, and knows whether the transport takes more.
 
@@ -125,7 +131,7 @@ class Connection:
                 wire.check_hello(await self._hello, endpoint)
         except (*NETWORK_ERRORS, PravegaError) as error:
             await self.close()
-            raise opening_error(error, endpoint, tls=ssl_context is not None) from error
+            raise opening_error(error, endpoint, timeout, tls=ssl_context is not None) from error
         except BaseException:  # cancelled: only this call has the socket
             await self.close()
             raise
@@ -162,7 +168,7 @@ class Connection:
             raise
         except TimeoutError as error:
             raise PravegaTimeoutError(
-                f"{self.endpoint} did not answer {type(command).__name__} within {timeout:g} s"
+                f"{self.endpoint} did not answer {type(command).__name__}{_about(command)} within {timeout:g} s"
             ) from error
         finally:
             del self._waiting[request_id]

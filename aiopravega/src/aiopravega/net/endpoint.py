@@ -22,8 +22,8 @@ class Endpoint:
 NETWORK_ERRORS = (OSError, UnicodeError)
 
 
-def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> PravegaError:
-    """Our error for an error of the socket or of TLS; `doing` says what was tried."""
+def connection_error(error: BaseException, endpoint: Endpoint, doing: str, limit: float | None = None) -> PravegaError:
+    """Our error for an error of the socket or of TLS; `doing` says what was tried, `limit` for how many seconds."""
     if isinstance(error, PravegaError):
         return error
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -36,16 +36,16 @@ def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> Pr
     if isinstance(error, ssl.SSLError):
         return TlsError(f"{doing} {endpoint}: TLS failed ({error.reason}): does the server speak TLS? If not: tcp://")
     if isinstance(error, TimeoutError):
-        return PravegaTimeoutError(f"{doing} {endpoint}: no answer within the time limit")
+        return PravegaTimeoutError(f"{doing} {endpoint}: no answer{'' if limit is None else f' within {limit:g} s'}")
     return PravegaConnectionError(f"{doing} {endpoint}: {error}")
 
 
-def opening_error(error: BaseException, endpoint: Endpoint, *, tls: bool) -> PravegaError:
-    """Our error for a connection that failed before its Hello.
+def opening_error(error: BaseException, endpoint: Endpoint, limit: float, *, tls: bool) -> PravegaError:
+    """Our error for a connection that failed before its Hello, with a limit of so many seconds.
 
     A server closes it while it moves or restarts (which passes), or because only one side speaks TLS.
     """
-    found = connection_error(error, endpoint, "connecting to the segment store")
+    found = connection_error(error, endpoint, "connecting to the segment store", limit)
     refused = isinstance(error, ConnectionRefusedError)
     if type(found) is not PravegaConnectionError or refused:
         return found

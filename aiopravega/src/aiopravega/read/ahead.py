@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from aiopravega import wire
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import SegmentRange
-from aiopravega.errors import InvalidRangeError, PravegaError, ProtocolError
+from aiopravega.errors import InvalidRangeError, PravegaError, PravegaTimeoutError, ProtocolError
 from aiopravega.names import SegmentId
 from aiopravega.net import BulkConnection, Endpoint
 from aiopravega.retry import Retries, RetryPolicy
@@ -177,7 +177,9 @@ class ReadAhead:
             except PravegaError as error:
                 self._disconnect()
                 self._stale = True
-                time.sleep(retries.pause_after(error))
+                timed_out = isinstance(error, PravegaTimeoutError)
+                named = PravegaTimeoutError(f"reading {self._segment}: {error}") if timed_out else error
+                time.sleep(retries.pause_after(named))
 
     def _disconnect(self) -> None:
         if self._connection is not None:

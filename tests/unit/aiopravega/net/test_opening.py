@@ -56,7 +56,9 @@ async def test_a_name_that_leads_nowhere(open_any, host):
 
 
 async def test_a_server_that_accepts_and_never_greets(serve, open_any):
-    with pytest.raises(PravegaTimeoutError, match="no answer within the time limit"):
+    with pytest.raises(
+        PravegaTimeoutError, match=r"(connecting to the segment store|receiving from) .*: no answer within 0\.2 s"
+    ):
         await open_any(await serve(stay, greet=False), timeout=0.2)
 
 
@@ -153,7 +155,7 @@ async def test_tls_to_a_plain_server_that_talks_first(serve, open_any, client_tl
 
 
 async def test_tls_to_a_server_that_says_nothing(serve, open_any, client_tls):
-    with pytest.raises(PravegaTimeoutError, match="no answer within the time limit"):
+    with pytest.raises(PravegaTimeoutError, match=r"connecting to the segment store .*: no answer within \d"):
         await open_any(await serve(stay, greet=False), client_tls, timeout=0.2)
 
 

@@ -106,7 +106,7 @@ async def test_no_answer_is_a_time_out_and_a_late_one_is_dropped(connect):
 
     connection = await connect(play)
 
-    with pytest.raises(PravegaTimeoutError, match=r"did not answer GetStreamSegmentInfo within 0\.05 s"):
+    with pytest.raises(PravegaTimeoutError, match=r"did not answer GetStreamSegmentInfo about s within 0\.05 s"):
         await connection.request(info(connection), 0.05)
     late.set()
     answer = await connection.request(info(connection), PATIENT)
