@@ -101,7 +101,7 @@ async def what_is_left(
     """The range between two cuts that can still be read, and its loss.
 
     Without `end` the consumer is at `start`: the resulting range is empty, and the consumer continues at it. `head` is
-    that of the stream, if the caller has just asked for it.
+    that of the stream, if the caller knows it.
 
     Raises:
         StreamNotFoundError: there is no such stream.

@@ -32,7 +32,7 @@ _AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The work for one page: a user waits for it.
+    """The work for one page, while a user waits.
 
     Attributes:
         page: consumers of one page.
@@ -90,7 +90,7 @@ class Consumer:
 
     @property
     def changed_at(self) -> datetime:
-        """The time of the last record for it."""
+        """The time of the last change of an interval."""
         return max(record.state_since for record in self.records)
 
     @property
