@@ -23,7 +23,6 @@ STREAMS: Final = 20
 _FAILED: Final = 4  # of so many consumers one
 _EVENTS: Final = 2_000
 _EVENT: Final = b"x" * 92
-_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _ROUNDS: Final = 3
 
 
@@ -50,8 +49,9 @@ def _records(consumer: str, tail: StreamCut, seed: int, intervals: int) -> dict[
         StreamCut(tail.stream, {s: end // steps * n for s, end in tail.positions.items()}) for n in range(steps + 1)
     ]
     records = {}
+    first = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=intervals + 1)
     for number in range(intervals):
-        at = _START + timedelta(hours=number, minutes=seed % 60)
+        at = first + timedelta(hours=number, minutes=seed % 60)
         interval = Interval(consumer, tail.stream, at.isoformat())
         taken = CutRecord.new(
             interval, StreamCutRange(cuts[number], cuts[number + 1]), by=consumer, number=number + 1, follows=number > 0
