@@ -1,7 +1,9 @@
 """The page "Pravega" in Airflow's API server: what it shows, and to whom."""
 
 import uuid
+from base64 import b64encode
 from functools import partial
+from hashlib import sha256
 from urllib.parse import quote
 
 import pytest
@@ -127,9 +129,37 @@ def test_what_cannot_be_shown_is_a_page_that_says_why(open_page, nobody):
     assert (away.status_code, "127.0.0.1" in away.text) == (502, True)
     missing = open_page("/pravega/missing?scope=some")
     assert (missing.status_code, "missing" in missing.text) == (404, True)
-    unnamed = open_page("/pravega/pravega_default")
-    assert (unnamed.status_code, "add ?scope=" in unnamed.text) == (400, True)
+    for wrong in ("page=x", "page=0", "order=best"):
+        bad = open_page(f"/pravega/pravega_default?scope=some&{wrong}")
+        assert (bad.status_code, "<h1>" in bad.text) == (400, True)
+    assert open_page("/pravega/pravega_default/consumer?stream=orders").status_code == 400
     assert open_page("/pravega/pravega_default/consumer?stream=orders&consumer=etl").status_code == 400
+
+
+def test_a_connection_without_a_scope_leads_to_the_scopes_of_the_cluster(open_page, scope):
+    for path in ("/pravega/pravega_default", "/pravega/pravega_default/scopes"):
+        found = open_page(path)
+        assert found.status_code == 200
+        assert f'<a href="/pravega/pravega_default?scope={scope}">{scope}</a>' in found.text
+        assert '<input name="scope" required>' in found.text
+
+
+def test_a_list_is_filtered_in_order_and_the_filter_is_no_markup(open_page, taken):
+    shown = f"/pravega/pravega_default?scope={taken.stream.scope}"
+    other = open_page(f"{shown}&q=%3Cb%3Enobody&order=name").text
+    assert "No consumer has this in its name" in other
+    assert 'value="&lt;b&gt;nobody"' in other
+    assert '<option value="name" selected>' in other
+    assert taken.consumer not in other
+    assert f">{taken.consumer}</a>" in open_page(f"{shown}&q={quote(taken.consumer[:8])}").text
+
+
+def test_the_page_runs_the_script_of_its_theme_and_no_other(open_page, scope):
+    found = open_page(f"/pravega/pravega_default?scope={scope}")
+    script = found.text.partition("<script>")[2].partition("</script>")[0]
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in found.headers["Content-Security-Policy"]
+    assert found.text.count("<script") == 1
 
 
 def test_it_is_in_the_menu_and_lists_the_connections(open_page):

@@ -7,9 +7,14 @@ It needs Chromium and ChromeDriver (Debian's packages `chromium` and `chromium-d
 
 import argparse
 
-from tests.system.pictures import airflow_pages, component_page, dagster_pages
+from tests.system.pictures import airflow_pages, component_page, dagster_pages, pravega_page
 
-PAGES = {"airflow": airflow_pages.take, "component": component_page.take, "dagster": dagster_pages.take}
+PAGES = {
+    "airflow": airflow_pages.take,
+    "component": component_page.take,
+    "dagster": dagster_pages.take,
+    "page": pravega_page.take,
+}
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ class KeyValueTable(Face[aio_tables.KeyValueTable]):
     remove_all = waits(aio_tables.KeyValueTable.remove_all)
     entries = iterates(aio_tables.KeyValueTable.entries)
     key_pages = iterates(aio_tables.KeyValueTable.key_pages)
+    key_versions = iterates(aio_tables.KeyValueTable.key_versions)
 
 
 class LedgerFace(Face[L_co]):
@@ -83,6 +84,8 @@ class CutLedger(LedgerFace[aio.CutLedger]):
     last = waits(aio.CutLedger.last)
     records = waits(aio.CutLedger.records)
     consumers = waits(aio.CutLedger.consumers)
+    consumer_keys = waits(aio.CutLedger.consumer_keys)
+    newest = waits(aio.CutLedger.newest)
     record = waits(aio.CutLedger.record)
     claim = waits(aio.CutLedger.claim)
     find_first = waits(aio.CutLedger.find_first)

@@ -154,13 +154,21 @@ class KeyValueTable:
 
     async def key_pages(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[list[bytes]]:
         """All keys, or those from `first` to `last`, some hundreds at a time."""
+        async for versions in self.key_versions(first, last):
+            yield list(versions)
+
+    async def key_versions(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[dict[bytes, int]]:
+        """All keys, or those from `first` to `last`, with the versions of their entries, some hundreds at a time.
+
+        In one partition a later change has the greater version.
+        """
         for segment in (await self._segments()).segments:
             start: bytes | None = first
             while start is not None and (not last or start <= last):  # beyond it, a server refuses the question
-                keys = await self._keys(segment, start, last)
-                if keys:
-                    yield keys
-                start = _key_after(keys[-1]) if keys else None
+                versions = await self._keys(segment, start, last)
+                if versions:
+                    yield versions
+                start = _key_after(next(reversed(versions))) if versions else None
 
     async def get_all(self, keys: Sequence[bytes]) -> list[TableEntry]:
         """The entries of keys, in their order; those that do not exist are left out.
@@ -186,8 +194,8 @@ class KeyValueTable:
         by_key = {entry.key: entry for entries in found for entry in entries}
         return [by_key[key] for key in keys if key in by_key]
 
-    async def _keys(self, segment: SegmentId, first: bytes, last: bytes) -> list[bytes]:
-        """Keys from `first` on, in their order; tables of fixed key length page by keys."""
+    async def _keys(self, segment: SegmentId, first: bytes, last: bytes) -> dict[bytes, int]:
+        """Keys from `first` on with their versions, in their order; tables of fixed key length page by keys."""
         page = await self._store.request(
             segment,
             Access.READ,
@@ -196,7 +204,7 @@ class KeyValueTable:
             ),
             wire.TableKeysRead,
         )
-        return [key.data for key in page.keys]
+        return {key.data: key.version for key in page.keys}
 
     async def _read(self, segment: SegmentId, keys: Sequence[bytes]) -> list[TableEntry]:
         wanted = tuple(wire.TableKey(key, ANY) for key in keys)

@@ -95,10 +95,13 @@ async def left_to_process(
     return left
 
 
-async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:
+async def what_is_left(
+    client: PravegaClient, start: StreamCut, end: StreamCut | None = None, *, head: StreamCut | None = None
+) -> Left:
     """The range between two cuts that can still be read, and its loss.
 
-    Without `end` the consumer is at `start`: the resulting range is empty, and the consumer continues at it.
+    Without `end` the consumer is at `start`: the resulting range is empty, and the consumer continues at it. `head` is
+    that of the stream, if the caller knows it.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -108,7 +111,7 @@ async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut |
     stream = start.stream
     if stream is None:
         raise ConfigurationError("an unbounded StreamCut has no position: give the head or the tail instead")
-    head = await client.head(stream)
+    head = head or await client.head(stream)
     cuts = [start] if end is None else [start, end]
     try:
         if start == end or await client.compare(start, head) in (Order.SAME, Order.AFTER):

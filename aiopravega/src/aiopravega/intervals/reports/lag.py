@@ -78,13 +78,22 @@ async def lag_of(
 
 
 async def lag_after(
-    client: PravegaClient, stream: StreamName, records: Sequence[CutRecord], *, count_to: int = 0
+    client: PravegaClient,
+    stream: StreamName,
+    records: Sequence[CutRecord],
+    *,
+    count_to: int = 0,
+    ends: StreamCutRange | None = None,
 ) -> Lag:
-    """The lag as of `lag_of`, by the consumer's records of the cut ledger."""
+    """The lag as of `lag_of`, by the consumer's records of the cut ledger.
+
+    `ends` are the head and the tail of the stream, if the caller has asked for them after it has read the records.
+    """
     records = [record for record in records if record.state is not IntervalState.GIVEN_BACK]
-    left = await what_is_left(client, _reached(records) or await client.head(stream))
+    head = await client.head(stream) if ends is None else ends.start
+    left = await what_is_left(client, _reached(records) or head, head=head)
     # Read after the ledger, so that it is not before the consumer's position.
-    tail = await client.tail(stream)
+    tail = await client.tail(stream) if ends is None else ends.end
     behind = StreamCutRange(left.range.start, tail)
     size = await client.distance(behind.start, behind.end)
     finished = [record.state_since for record in records if not record.is_waiting]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, first_key, last_key
+from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, chain_key_of, first_key, last_key
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable
 
@@ -35,6 +35,36 @@ class StoredRange:
     def end(self) -> StreamCut:
         """The cut at which the chain continues: after the range, or at its start if it was given back."""
         return self.range.start if self.record.state is IntervalState.GIVEN_BACK else self.range.end
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerKeys:
+    """The keys of the records of one consumer of a stream, without the records, which have the names.
+
+    Attributes:
+        chain: the key of the record of its last range; None: it has no chain.
+        intervals: the keys of the intervals' own records, the one that was changed last first.
+    """
+
+    chain: bytes | None
+    intervals: Sequence[bytes]
+
+    @property
+    def count(self) -> int:
+        """The number of its intervals; one less if the process that took the last one died before its own record."""
+        return max(len(self.intervals), 1)
+
+    def newest(self, most: int) -> list[bytes]:
+        """The key of the chain, and of the `most` intervals that were changed last."""
+        return [*([self.chain] if self.chain else []), *self.intervals[:most]]
+
+
+@dataclass(frozen=True, slots=True)
+class NewestRecords:
+    """Records of one consumer of a stream, in the order of the stream, and the error about the first unreadable one."""
+
+    records: Sequence[CutRecord]
+    error: LedgerError | None = None
 
 
 class CutEntries:
@@ -100,6 +130,30 @@ class CutEntries:
             found.setdefault((record.stream, record.consumer), []).append(record)
         return {key: _in_order(found[key]) for key in sorted(found)}
 
+    async def consumer_keys(self) -> list[ConsumerKeys]:
+        """The keys of all consumers, without reading any record: for ledgers of many intervals."""
+        versions: dict[bytes, dict[bytes, int]] = {}
+        async for page in self._table.key_versions():
+            for key, version in page.items():
+                versions.setdefault(chain_key_of(key), {})[key] = version
+        found = []
+        for chain, own in versions.items():
+            is_chain = own.pop(chain, None) is not None
+            # The table has one partition, so that a later change has the greater version.
+            newest = sorted(own, key=own.__getitem__, reverse=True)
+            found.append(ConsumerKeys(chain if is_chain else None, newest))
+        return found
+
+    async def newest(self, consumers: Sequence[ConsumerKeys], most: int) -> list[NewestRecords]:
+        """The records of each of these consumers that were changed last, at most so many of each, and its last range.
+
+        A record that cannot be read is an error of its consumer only.
+        """
+        wanted = [keys.newest(most) for keys in consumers]
+        entries = await self._table.get_all([key for keys in wanted for key in keys])
+        values = {entry.key: entry.value for entry in entries}
+        return [_readable([values[key] for key in keys if key in values]) for keys in wanted]
+
     async def _deciding(self, interval: Interval) -> StoredRange | None:
         """The record of the consumer's last range; its state is in the interval's own record."""
         entry = await self._table.get(interval.last_key)
@@ -132,6 +186,18 @@ class CutEntries:
             except TableConflictError:
                 continue
             return changed
+
+
+def _readable(values: Iterable[bytes]) -> NewestRecords:
+    """The records in values of the table that can be read."""
+    records: list[CutRecord] = []
+    first: LedgerError | None = None
+    for value in values:
+        try:
+            records.append(CutRecord.from_json(value))
+        except LedgerError as error:
+            first = first or error
+    return NewestRecords(_in_order(records), first)
 
 
 def is_newer(record: CutRecord, other: CutRecord) -> bool:

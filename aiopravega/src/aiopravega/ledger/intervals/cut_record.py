@@ -55,6 +55,11 @@ def first_key(consumer: str, stream: StreamName) -> bytes:
     return _digest("consumer", str(stream), consumer) + bytes(_HALF_KEY)
 
 
+def chain_key_of(key: bytes) -> bytes:
+    """The first key of the consumer that a key belongs to."""
+    return key[:_HALF_KEY] + bytes(_HALF_KEY)
+
+
 def last_key(consumer: str, stream: StreamName) -> bytes:
     """The last key that a consumer of a stream can have."""
     return _digest("consumer", str(stream), consumer) + b"\xff" * _HALF_KEY

@@ -1,6 +1,6 @@
 """Check of a connection: asks each part of the cluster about what the connection names, and names a part that fails.
 
-What an account may not do is no failure: accounts that work have few rights. The text says what the account may do.
+A denied request is not a failure: accounts that work have few rights. The text says what the account may do.
 """
 
 from collections.abc import Awaitable

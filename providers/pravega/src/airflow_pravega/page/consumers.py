@@ -4,92 +4,26 @@ Of a consumer there are its intervals, its lag, the findings about its records, 
 from the record of its range to its last change. Of a stream there are its data, its configuration and its subscribers.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from aiopravega import PravegaClient, StreamName
-from aiopravega.bounded import each
 from aiopravega.catalog import PravegaCatalog, StreamTable
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.control.policies import MILLISECOND, NO_LIMIT, RetentionType, ScalingType
-from aiopravega.errors import (
-    ConfigurationError,
-    InvalidStreamCutError,
-    NotFoundError,
-    StreamNotFoundError,
-    TableNotFoundError,
-)
-from aiopravega.intervals.reports.lag import lag_after
+from aiopravega.errors import ConfigurationError, NotFoundError, StreamNotFoundError, TableNotFoundError
 from aiopravega.intervals.reports.picture import over_at, span
 from aiopravega.intervals.reports.verify import IntervalFinding, verify
-from aiopravega.ledger import CutRecord, IntervalState
+from aiopravega.ledger import CutRecord
+from airflow_pravega.page.overview import Consumer, Overview, Wanted, overview_of, with_lag
 
-_AT_ONCE: Final = 8
 _WIDTH: Final = 1000.0
 _LINE: Final = 9.0
 _THICK: Final = 7.0
 # The least width, for an interval that has ended at once.
 _THINNEST: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Consumer:
-    """A consumer of a stream.
-
-    `behind` is the number of bytes from the end of the last interval that it has processed in order to the tail, by
-    `aiopravega.intervals.reports.lag`; None if it is not known, with the reason in `unknown`. `loss` describes data
-    that was removed before it was processed.
-    """
-
-    stream: StreamName
-    name: str
-    records: Sequence[CutRecord]
-    behind: int | None
-    unknown: str | None = None
-    loss: str | None = None
-
-    @property
-    def states(self) -> dict[IntervalState, int]:
-        """The number of intervals in each state; a state without any is left out."""
-        counted = Counter(record.state for record in self.records)
-        return {state: counted[state] for state in IntervalState if counted[state]}
-
-    @property
-    def last(self) -> CutRecord:
-        """The interval with the latest end."""
-        return self.records[-1]
-
-    @property
-    def changed_at(self) -> datetime:
-        """The time of the last record for it."""
-        return max(record.state_since for record in self.records)
-
-
-async def consumers_of(client: PravegaClient, scope: str, stream: StreamName | None = None) -> list[Consumer]:
-    """The consumers that the cut ledger of a scope has, sorted by stream and name; none if there is no ledger.
-
-    Args:
-        client: a connected client.
-        scope: the scope that has the ledger.
-        stream: only consumers of this stream; None: of all streams.
-
-    Raises:
-        LedgerError: this release cannot read a record.
-        PravegaError: the cluster does not answer.
-    """
-    try:
-        records = await client.cut_ledger(scope).consumers()
-    except TableNotFoundError:
-        return []
-
-    async def one(key: tuple[StreamName, str]) -> Consumer:
-        return await _consumer(client, *key, records[key])
-
-    wanted = [key for key in records if stream in (None, key[0])]
-    return await each(one, sorted(wanted, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
 
 
 async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[IntervalFinding]]:
@@ -109,41 +43,32 @@ async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> t
         findings = await verify(client, records)
     except NotFoundError:  # the stream is gone, so that the records cannot be compared; `unknown` reports it
         findings = []
-    return await _consumer(client, stream, name, records), findings
-
-
-async def _consumer(client: PravegaClient, stream: StreamName, name: str, records: Sequence[CutRecord]) -> Consumer:
-    try:
-        lag = await lag_after(client, stream, records)
-    except (NotFoundError, InvalidStreamCutError) as error:
-        return Consumer(stream, name, records, None, unknown=str(error))
-    return Consumer(stream, name, records, lag.size, loss=lag.loss)
+    return await with_lag(client, Consumer(stream, name, records, len(records))), findings
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream and its consumers; `described` is None if the stream is gone, though it may have had consumers."""
+    """A stream and a page of its consumers; `described` is None if the stream is gone."""
 
     name: StreamName
     described: StreamTable | None
     subscribers: Sequence[str]
-    consumers: Sequence[Consumer]
+    overview: Overview
 
 
-async def stream_of(client: PravegaClient, name: StreamName) -> Stream:
-    """A stream as it is now.
+async def stream_of(client: PravegaClient, name: StreamName, wanted: Wanted) -> Stream:
+    """A stream as it is now, with the consumers that are wanted.
 
     Raises:
-        LedgerError: this release cannot read a record of a consumer.
         PravegaError: the cluster does not answer.
     """
-    consumers = await consumers_of(client, name.scope, name)
+    overview = await overview_of(client, name.scope, wanted, name)
     try:
         described = await PravegaCatalog(client).describe(name)
         subscribers = await client.subscribers(name)
     except StreamNotFoundError:
-        return Stream(name, None, (), consumers)
-    return Stream(name, described, subscribers, consumers)
+        return Stream(name, None, (), overview)
+    return Stream(name, described, subscribers, overview)
 
 
 def scaling_in_words(policy: ScalingPolicy) -> str:
