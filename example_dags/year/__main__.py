@@ -27,7 +27,7 @@ from example_dags.flights import AHEAD
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.commands import backfill, cuts
+from aiopravega.commands.main import main as pravega
 from pravega_emulator import PravegaEmulator
 
 ROOT: Final = Path(__file__).parents[2]
@@ -81,15 +81,14 @@ class Year:
             job = [sys.executable, str(ROOT / "example_dags" / "spark" / "flights_month.py")]
             times = ["--from", "2013-01-01", "--to", "2014-01-01", "--every", "1mo", "--ahead", hours]
             given = ["{stream}", "{since}", "{until}", f"{OUTPUT}/spark/{{since}}", "{start}", "{end}"]
-            code = backfill.main(
-                ["run", str(FLIGHTS), "--consumer", CONSUMER, *times, "--parallel", str(PARALLEL), "--", *job, *given]
-            )
+            options = ["--consumer", CONSUMER, *times, "--parallel", str(PARALLEL)]
+            code = pravega(["backfill", "run", str(FLIGHTS), *options, "--", *job, *given])
             if code:
                 raise RuntimeError(f"the backfill ended with {code}")
             self._compare("plain Spark", {f"{month:%Y-%m}": f"{OUTPUT}/spark/{month.isoformat()}" for month in YEAR})
-            if cuts.main(["verify", str(FLIGHTS), "--consumer", CONSUMER]):
+            if pravega(["cuts", "verify", str(FLIGHTS), "--consumer", CONSUMER]):
                 raise RuntimeError("the cut ledger has gaps")
-            cuts.main(["plot", str(FLIGHTS), "--consumer", CONSUMER])
+            pravega(["cuts", "plot", str(FLIGHTS), "--consumer", CONSUMER])
             say.append("the cut ledger has neither gap nor overlap; its picture is in the log")
 
     def dagster(self) -> None:

@@ -33,7 +33,7 @@ command = Topic(name="backfill", help="Process the past of a stream, interval by
 _INTERVALS: Final = (
     Option(["--consumer"], required=True, help="name of the backfill: what is done is known by it"),
     *SPAN,
-    Option(["--parts"], type=int, help="how many intervals"),
+    Option(["--parts"], type=int, metavar="N", help="how many intervals"),
     Option(["--bytes", "max_bytes"], type=SIZE, metavar="SIZE", help="or about how large, such as 256MiB"),
     Option(["--every"], type=parsed(Step.parse), metavar="DURATION", help="length of an interval: 15m, 1d, 1mo"),
     LEDGER,
@@ -100,7 +100,13 @@ async def _plan(client: PravegaClient, options: Options) -> int:
     STREAM,
     Argument("program", "-- PROGRAM...", "the program, and its words", nargs=-1, required=True),
     *_INTERVALS,
-    Option(["--parallel"], type=click.IntRange(min=1), default=4, help="programs that run at the same time (4)"),
+    Option(
+        ["--parallel"],
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=4,
+        help="programs that run at the same time (4)",
+    ),
     epilog="In the program's words {start} and {end} are the StreamCuts of an interval, {interval}, {since} and "
     "{until} its name and its event times, {stream} the stream; the environment has them as BACKFILL_START and so on.",
 )

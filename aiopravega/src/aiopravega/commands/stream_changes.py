@@ -1,5 +1,6 @@
 """Changes of streams: `pravega streams update`, `scale`, `truncate`, `seal` and `tag`."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -33,10 +34,10 @@ from aiopravega.read.calls import find_cut
 _COUNT: Final = click.IntRange(min=1)
 # The options about scaling and retention; those that are not given leave a stream as it is.
 POLICIES: Final = (
-    Option(["--segments"], type=_COUNT, help="how many segments it has, with a rate the least number (1)"),
+    Option(["--segments"], type=_COUNT, metavar="N", help="how many segments it has, with a rate the least number (1)"),
     Option(["--events-per-second"], type=_COUNT, metavar="RATE", help="split a segment that takes more"),
     Option(["--kbytes-per-second"], type=_COUNT, metavar="RATE", help="or split a segment that takes more of these"),
-    Option(["--split-into"], type=_COUNT, help="with a rate: the most parts of a split (2)"),
+    Option(["--split-into"], type=_COUNT, metavar="N", help="with a rate: the most parts of a split (2)"),
     Option(["--keep-bytes"], type=SIZE, metavar="SIZE", help="remove the oldest events beyond this, such as 10GiB"),
     Option(["--keep-time"], type=DURATION, metavar="DURATION", help="or remove events older than this, such as 7d"),
     Option(["--keep-all"], is_flag=True, help="remove no events; this is the default of a new stream"),
@@ -46,8 +47,6 @@ POLICIES: Final = (
 @asynccontextmanager
 async def catalog_of(client: PravegaClient, options: Options) -> AsyncIterator[PravegaCatalog]:
     """The catalog, with the Schema Registry that the options or the environment name."""
-    import os
-
     uri = options.registry or os.environ.get("PRAVEGA_SCHEMA_REGISTRY_URI")
     if uri is None:
         yield PravegaCatalog(client)
@@ -119,7 +118,7 @@ def add_changes(topic: Topic) -> None:
         Option(["--remove"], multiple=True, metavar="TAG", help="may be given several times"),
     )
     cut = Argument("cut", "CUT", "latest, or a cut: all events before it are removed", type=POSITION)
-    segments = Option(["--segments"], type=_COUNT, required=True, help="how many segments it is to have")
+    segments = Option(["--segments"], type=_COUNT, required=True, metavar="N", help="how many segments it is to have")
     verb(topic, "update", STREAM, *POLICIES, YES)(_update)
     verb(topic, "tag", STREAM, *tags, YES)(_tag)
     verb(topic, "scale", STREAM, segments, YES)(_scale)

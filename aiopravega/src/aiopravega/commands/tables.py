@@ -53,7 +53,7 @@ async def _show(client: PravegaClient, options: Options) -> int:
     _TABLE,
     Option(["--key-length"], type=_COUNT, required=True, metavar="BYTES", help="of each key"),
     Option(["--secondary-key-length"], type=click.IntRange(min=0), default=0, metavar="BYTES", help="behind it (0)"),
-    Option(["--partitions"], type=_COUNT, default=1, help="how many segments it has (1)"),
+    Option(["--partitions"], type=_COUNT, metavar="N", default=1, help="how many segments it has (1)"),
 )
 async def _create(client: PravegaClient, options: Options) -> int:
     """Make a table."""

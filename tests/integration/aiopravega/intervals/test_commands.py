@@ -258,7 +258,7 @@ def test_one_interval_is_skipped_although_it_can_be_read(blocking, written, capf
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "--parts", "2"], "no program to run"),
+        (["run", "--parts", "2"], "Missing argument '-- PROGRAM...'"),
         (["plan", "--from", "2013-01-01"], "--from, --to and --every"),
         (["plan", "--from", "2013-01-01", "--to", "2023-01-01", "--every", "1m"], "more than 100,000"),
         (["plan", "--from", "2013-01-01", "--to", "2013-01-02", "--every", "1h"], "no watermarks"),
