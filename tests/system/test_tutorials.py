@@ -140,4 +140,4 @@ def test_the_first_dag_runs_twice_and_goes_on_after_it_was_broken(
 
     assert "ZeroDivisionError" in said
     # The run after the one that failed takes its range, too.
-    assert [int(each) for each in re.findall(r"Returned value was: (\d+)", said)] == [100, 100, 200]
+    assert [int(each) for each in re.findall(r"(\d+) visits\b", said)] == [100, 100, 200]
