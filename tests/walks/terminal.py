@@ -8,6 +8,7 @@ import select
 import shlex
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import IO, Final, Self
@@ -30,6 +31,7 @@ KEPT: Final = (
 KEPT_GROUPS: Final = ("PIP_", "UV_")
 # As a pasted block ends: whether it has raised is what an interactive Python leaves in `sys`.
 _REPORT: Final = "import os as _o, sys as _s; _ = _o.write({}, b'%d\\n' % bool(_s.__dict__.pop('last_type', None)))\n"
+_AGAIN_SECONDS: Final = 30.0
 _KILL_SECONDS: Final = 60.0
 
 
@@ -90,10 +92,15 @@ class Terminal:
         return self._ended(60)
 
     def interrupt(self, group: int, seconds: float) -> None:
-        """Type Ctrl-C to what was started, and wait for its end."""
+        """Type Ctrl-C to what was started, a second time after half a minute, and wait for its end."""
         os.killpg(group, signal.SIGINT)
-        self._type(f"wait {group}; echo 0 >&{self._write}")
-        self._ended(seconds)
+        again = threading.Timer(_AGAIN_SECONDS, os.killpg, (group, signal.SIGINT))
+        again.start()
+        try:
+            self._type(f"wait {group}; echo 0 >&{self._write}")
+            self._ended(seconds)
+        finally:
+            again.cancel()
 
     def open_python(self, command: str) -> None:
         """Start a Python that takes pasted blocks."""
