@@ -14,6 +14,7 @@ from aiopravega.control import (
     ScalingPolicy,
     StreamConfiguration,
     TableConfiguration,
+    delete_empty_scope,
     open_leased,
 )
 from aiopravega.cuts import StreamCut
@@ -80,7 +81,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
 
     async def delete_scope(self, scope: str) -> bool:
         """Delete an empty scope; returns False if there was none."""
-        return await self.controller.delete_scope(scope)
+        return await delete_empty_scope(self.controller, scope)
 
     async def list_scopes(self) -> list[str]:
         """The names of all scopes that these credentials may see."""

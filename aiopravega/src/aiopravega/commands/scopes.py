@@ -38,7 +38,7 @@ async def _delete(client: PravegaClient, options: Options) -> int:
     holdings = await _holdings(client, options.scope)
     if not any(holdings.values()) and not decided(options, f"{options.scope} is empty, and is deleted."):
         return NO
-    gone = await client.delete_scope(options.scope)  # the server refuses one that is not empty
+    gone = await client.delete_scope(options.scope)
     said = "is deleted" if gone else "was deleted by somebody else meanwhile"
     return show(options, {"scope": options.scope, "deleted": gone}, f"{options.scope} {said}", yes=gone)
 

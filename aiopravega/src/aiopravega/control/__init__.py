@@ -9,7 +9,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 # Otherwise each child logs that it shares its parent's connections, as it is meant to.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
-from aiopravega.control.amend import RESERVED_TAG, amend_stream, reserved
+from aiopravega.control.amend import RESERVED_TAG, amend_stream, delete_empty_scope, reserved
 from aiopravega.control.controller import Controller
 from aiopravega.control.leases import LONGEST_LEASE, hold_transaction, open_leased
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TableConfiguration, TransactionState
@@ -34,6 +34,7 @@ __all__ = [
     "TableConfiguration",
     "TransactionState",
     "amend_stream",
+    "delete_empty_scope",
     "hold_transaction",
     "open_leased",
     "reserved",

@@ -1,4 +1,4 @@
-"""Changes of single settings of a stream; the other settings stay."""
+"""Changes that take several requests: of single settings of a stream, and of scopes."""
 
 import logging
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from typing import Final
 
 from aiopravega.control.controller import Controller
 from aiopravega.control.policies import ScalingPolicy, ScalingType, StreamConfiguration
+from aiopravega.errors import ScopeNotEmptyError, ScopeNotFoundError
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -59,3 +60,21 @@ def _of_segments(policy: ScalingPolicy, segments: int) -> ScalingPolicy:
     too_few = segments < policy.min_segments
     too_many = policy.kind is ScalingType.FIXED and segments > policy.min_segments
     return replace(policy, min_segments=segments) if segments and (too_few or too_many) else policy
+
+
+async def delete_empty_scope(controller: Controller, scope: str) -> bool:
+    """Delete a scope that holds nothing; returns False if there was none.
+
+    Pravega refuses a scope that holds something, but makes no key-value tables in it from then on. So it is not asked.
+
+    Raises:
+        ScopeNotEmptyError: the scope holds streams, tables or reader groups.
+    """
+    try:
+        held = [each.stream for each in await controller.list_streams(scope)]
+        held += [*await controller.list_tables(scope), *await controller.list_reader_groups(scope)]
+    except ScopeNotFoundError:
+        return False
+    if held:
+        raise ScopeNotEmptyError(f"cannot delete scope {scope}: delete first what it holds: {', '.join(held)}")
+    return await controller.delete_scope(scope)
