@@ -43,7 +43,7 @@ BLOCKS_ELSEWHERE: Final = {
     "try-failures 3": "tests/integration/durable/test_faults.py",
 }
 NOT_RUN: Final = {
-    "airflow-spark 4": "needs what an operator hands over; test_dagster_elsewhere runs its like, example_dags/spark",
+    "airflow-spark 5": "needs what an operator hands over; test_dagster_elsewhere runs its like, example_dags/spark",
     "dagster-components 1": "asks an index for packages; a test loads what `dg scaffold` makes",
     "merge-changes 4": "no Delta or Iceberg is built for Spark 4.3 yet; a test of `merge_into` merges the same changes",
     "rebuild-an-interval 4": "needs Airflow's processes; test_rebuild of Airflow gives the same `conf` to a run",

@@ -126,7 +126,7 @@ def test_event_times_are_read_where_writers_note_them(typed, blocking, stream):
 
     between = ["--from", hours[1].isoformat(), "--to", hours[2].isoformat(), "--ahead", "0s"]
     assert typed("read", stream, *between)[1].splitlines()[-2:] == [hour.isoformat() for hour in hours[1:]]
-    assert typed("read", stream, "--from", hours[2].isoformat(), "--ahead", "0s")[1].split() == [hours[2].isoformat()]
+    assert typed("read", stream, "--from", hours[2].isoformat(), "--ahead", "0s")[1].split()[-1] == hours[2].isoformat()
     assert "not both" in typed("read", stream, *between, "--start", "latest")[2]
     assert "have no end" in typed("read", stream, *between, "--follow")[2]
 

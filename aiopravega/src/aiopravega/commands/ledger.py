@@ -227,7 +227,7 @@ async def _resolve(client: PravegaClient, options: Options) -> int:
     """Decide about a write that no run can finish."""
     if len(options.decisions) != 1:
         raise ConfigurationError("say what is decided: --accept, --done or --forget")
-    [decision] = options.decisions
+    decision = Resolution(options.decisions[0])
     writes = await _inspect(client, options)
     if len(writes) != 1:
         raise ConfigurationError(

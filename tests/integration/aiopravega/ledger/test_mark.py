@@ -98,7 +98,7 @@ async def test_a_ledger_that_was_emptied_is_an_error(client, ledger, sink):
 
 async def test_a_person_can_have_another_ledger_adopt_a_stream(client, scope, ledger, sink, pravega_config, capsys):
     await ledger.mark(sink)
-    where = ["--controller", pravega_config.controller_uri, "--scope", scope]
+    where = ["--controller", pravega_config.controller_uri]
 
     code = await asyncio.to_thread(main, ["ledger", "adopt", str(sink), "--ledger", f"{scope}/other", "--yes", *where])
 
