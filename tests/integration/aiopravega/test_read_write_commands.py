@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import uuid
@@ -131,10 +132,12 @@ def test_event_times_are_read_where_writers_note_them(typed, blocking, stream):
     assert "have no end" in typed("read", stream, *between, "--follow")[2]
 
 
-def test_what_cannot_be_read_is_an_error(typed, stream):
+def test_what_cannot_be_read_is_an_error(typed, stream, tmp_path):
     assert "StreamNotFoundError" in typed("read", f"{stream.scope}/missing")[2]
     assert "StreamNotFoundError" in typed("write", f"{stream.scope}/missing", "--file", __file__)[2]
     assert "cannot read" in typed("write", stream, "--file", "missing")[2]
+    os.mkfifo(tmp_path / "pipe")
+    assert "use standard input" in typed("write", stream, "--file", str(tmp_path / "pipe"))[2]
     assert typed("write", stream, "--file", __file__)[0] == 0
     assert "is not JSON" in typed("read", stream, "--format", "json")[2]
 

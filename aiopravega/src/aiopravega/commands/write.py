@@ -51,6 +51,9 @@ async def command(client: PravegaClient, options: Options) -> int:
     if options.whole and (not options.files or options.key_separator is not None):
         raise ConfigurationError("--whole goes with --file, and not with --key-separator")
     for file in options.files:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            # The check would take what a pipe gives, and nothing would be left to write.
+            raise ConfigurationError(f"{file} is a pipe or a device, which can be read once only: use standard input")
         for batch in _batches(file, options):
             for number, data in batch:
                 key_of(data, f"{file}:{number}")
