@@ -53,7 +53,7 @@ OF_ARROW = (
 OF_SPARK_IN_JOBS = tuple(
     f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
 )
-OF_ARROW_IN_JOBS = ("pravega_jobs.merging.", "pravega_jobs.debezium.changes")
+OF_ARROW_IN_JOBS = ("pravega_jobs.merging.", "pravega_jobs.debezium.changes", "pravega_jobs.frames")
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 
 

@@ -131,6 +131,19 @@ def test_your_own_task(open_page, client, scope, fill, claimed):
     assert state_of(client, by_hand) == "done"
 
 
+def test_frames(open_page, client, scope, fill, capsys):
+    delays = [("AA", 5.0), ("AA", 7.5), ("UA", 1.0)]
+    fill("flights", *(json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in delays))
+    fill("delays")
+
+    page = open_page("frames").run()
+
+    worst = {"AA": 7.5, "UA": 1.0}
+    assert dict(page.names["sums"].select("carrier", "delay").iter_rows()) == worst
+    assert capsys.readouterr().out.strip() == str(list(worst.items()))
+    assert state_of(client, Interval("delays", StreamName(scope, "flights"), "2026-01-05")) == "done"
+
+
 def test_tables(open_page, client, scope, capsys):
     page = open_page("tables").run()
 

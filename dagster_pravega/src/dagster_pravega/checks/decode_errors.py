@@ -23,6 +23,7 @@ from dagster_pravega.metadata.ranges import checked_range
 from dagster_pravega.metadata.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from pravega_jobs.spark.options import READ_BEFORE
 
 
 def build_decode_errors_check(
@@ -79,9 +80,9 @@ def build_decode_errors_check(
     given = _options(asset) if options is None else options
     if find_spec("pyarrow") is None:
         raise ConfigurationError("checks of decode errors need Arrow: pip install 'dagster-pravega[arrow]'")
-    from dagster_pravega.tables.options import ArrowOptions
+    from pravega_jobs.frames.options import FrameOptions
 
-    parsed = ArrowOptions.parse({str(option): str(value) for option, value in given.items()})
+    parsed = FrameOptions.parse({str(option): str(value) for option, value in given.items()}, READ_BEFORE)
 
     @asset_check(
         asset=key,
@@ -91,8 +92,8 @@ def build_decode_errors_check(
         required_resource_keys={resource_key} | ({schema_registry_key} if schema_registry_key else set()),
     )
     def decode_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
-        from dagster_pravega.tables.decoding import decoding_of
         from dagster_pravega.tables.errors import count_errors
+        from pravega_jobs.frames.decoding import decoding_of
 
         pravega: PravegaResource = getattr(context.resources, resource_key)
         registry: SchemaRegistryResource | None = (

@@ -14,12 +14,11 @@ from dagster_pravega.io.stream_io import StreamIOManager
 from dagster_pravega.metadata.columns import arrow_schema, wanted_columns
 from dagster_pravega.metadata.spec import options_of
 from dagster_pravega.metadata.steps import input_name, input_type
-from dagster_pravega.metadata.written import claimant_of
-from dagster_pravega.partitions.event_time_windows import unit_of
+from dagster_pravega.metadata.written import claimant_of, wrong_output
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 from pravega_jobs.events.batches import write_event_batches
-from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.spark.options import LEDGER_OPTION, READ_BEFORE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
 
 _LARGEST_TABLE: Final = 1_000_000_000
+_TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame or polars.DataFrame"
 
 
 @dataclass(frozen=True)
@@ -77,25 +77,27 @@ class PravegaArrowIOManager(StreamIOManager):
         _check_arrow()
         import pyarrow as pa
 
-        from dagster_pravega.tables.decoding import decoding_of
-        from dagster_pravega.tables.options import ArrowOptions
-        from dagster_pravega.tables.reads import read_batches
-        from dagster_pravega.tables.types import TYPES, table_type
+        from pravega_jobs.frames.decoding import decoding_of
+        from pravega_jobs.frames.options import FrameOptions
+        from pravega_jobs.frames.reads import read_batches
+        from pravega_jobs.frames.tables import hold_size, table_type
 
         kind = input_type(context)
         as_table = table_type(kind)
         if as_table is None and kind not in (StreamBatches, pa.RecordBatchReader):
-            raise ConfigurationError(f"{input_name(context)} is of type {kind!r}, but must be {TYPES}")
-        if as_table is not None and ranges.size > self.largest_table:
-            raise ConfigurationError(
-                f"the range of {ranges.stream} has {ranges.size:,} bytes, and as a table it would be in memory as a "
-                f"whole, which largest_table={self.largest_table:,} forbids: give {input_name(context)} the type "
-                "StreamBatches or pyarrow.RecordBatchReader, read a smaller range, or allow more"
+            raise ConfigurationError(f"{input_name(context)} is of type {kind!r}, but must be {_TYPES}")
+        if as_table is not None:
+            ways = (
+                f"give {input_name(context)} the type StreamBatches or pyarrow.RecordBatchReader, read a smaller "
+                "range, or allow more"
             )
-        decoding = decoding_of(ArrowOptions.parse(ranges.options), ranges.stream, self._registry)
+            largest = self.largest_table
+            hold_size(ranges.stream, ranges.size, f"largest_table={largest:,}", largest, ways)
+        options = FrameOptions.parse(ranges.options, READ_BEFORE)
+        decoding = decoding_of(options, ranges.stream, self._registry)
         context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
         columns = wanted_columns(context, decoding.schema.names)
-        reader, count = read_batches(self.pravega.client, ranges, decoding, unit_of(ranges.options), columns)
+        reader, count = read_batches(self.pravega.client, ranges.pieces, decoding, options.unit, columns)
         if as_table is not None:
             return as_table(reader.read_all())
         return StreamBatches(ranges, count, reader) if kind is StreamBatches else reader
@@ -103,17 +105,21 @@ class PravegaArrowIOManager(StreamIOManager):
     def check_output(self, obj: Any) -> None:
         """Refuse all but tables and record batches."""
         _check_arrow()
-        from dagster_pravega.tables.types import check_table
+        from pravega_jobs.frames.tables import TABLES, check_table, is_table
 
+        if not is_table(obj):
+            raise wrong_output(
+                obj, f"{TABLES} for PravegaArrowIOManager; a DataFrame of Spark is for PravegaSparkIOManager"
+            )
         check_table(obj)
 
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
-        from dagster_pravega.tables.events import event_batches
-        from dagster_pravega.tables.options import ArrowOptions
-        from dagster_pravega.tables.types import batches_of
+        from pravega_jobs.frames.events import event_batches
+        from pravega_jobs.frames.options import FrameOptions
+        from pravega_jobs.frames.tables import batches_of
 
-        options = ArrowOptions.parse({**self.options, **options_of(context.definition_metadata)})
+        options = FrameOptions.parse({**self.options, **options_of(context.definition_metadata)}, READ_BEFORE)
         batches = event_batches(batches_of(obj), options, stream, self._registry)
         client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
         claimant = claimant_of(context.run_id, context.step_key)
@@ -121,7 +127,7 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
-        from dagster_pravega.tables.types import schema_of
+        from pravega_jobs.frames.tables import schema_of
 
         return arrow_schema(schema_of(obj))
 

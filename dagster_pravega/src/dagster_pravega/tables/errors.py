@@ -10,7 +10,7 @@ from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.gates.sampling import sampled_events
 from aiopravega.read import Event, EventPointer
-from dagster_pravega.tables.decoding import Decode
+from pravega_jobs.frames.decoding import Decode
 
 # Events of a block; few enough for the memory even if each has some hundred kilobytes.
 _BLOCK: Final = 1000

@@ -53,6 +53,8 @@ READ_BYTES: Final = "_pravega_read_bytes"
 CORRUPT: Final = "_corrupt_event"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
+# Options that a scheduler reads before the options of decoding: intervals, ledger, the division of Spark's work.
+READ_BEFORE: Final = (*INTERVAL_OPTIONS, LEDGER_OPTION, *UNSPLIT)
 _SECRET_ENDS: Final = ("password", "token")
 
 

@@ -12,17 +12,20 @@ import pytest
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
-from dagster_pravega.tables.decoding import decoding_of
-from dagster_pravega.tables.events import event_batches
-from dagster_pravega.tables.options import ArrowOptions
-from dagster_pravega.tables.types import batches_of, check_table, schema_of
+from pravega_jobs.frames.decoding import decoding_of
+from pravega_jobs.frames.events import event_batches
+from pravega_jobs.frames.options import FrameOptions
+from pravega_jobs.frames.tables import batches_of, check_table, schema_of
+from pravega_jobs.spark.options import READ_BEFORE
 
 STREAM = StreamName("examples", "rides")
 
 
-def test_options_of_how_spark_divides_its_work_have_no_effect():
+def test_options_that_a_scheduler_has_read_before_have_no_effect():
     options = {"Decode": "JSON", "schema_text": "{}", "split_bytes": "0", "event_time": "at", "commit_ledger": "a/b"}
-    assert ArrowOptions.parse(options) == ArrowOptions(decode="json", schema="{}", time="at")
+    assert FrameOptions.parse(options, READ_BEFORE) == FrameOptions(decode="json", schema="{}", time="at")
+    with pytest.raises(ConfigurationError, match="the option 'split_bytes' is not one of tables"):
+        FrameOptions.parse(options)
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,11 @@ def test_options_of_how_spark_divides_its_work_have_no_effect():
 )
 def test_others_are_refused_by_name(options, complaint):
     with pytest.raises(ConfigurationError, match=complaint):
-        ArrowOptions.parse(options)
+        FrameOptions.parse(options)
 
 
 def test_columns_of_json_events_are_given_as_sql_writes_them():
-    options = ArrowOptions.parse({"decode": "json", "columns": "id long, price decimal(10,2), at timestamp"})
+    options = FrameOptions.parse({"decode": "json", "columns": "id long, price decimal(10,2), at timestamp"})
     decoding = decoding_of(options, STREAM, None)
     event = pa.array([b'{"id":1,"price":1.50,"at":"2026-01-01T00:00:00.123456Z","more":1}'], pa.binary())
 
@@ -51,16 +54,16 @@ def test_columns_of_json_events_are_given_as_sql_writes_them():
 
     assert row == {"id": 1, "price": Decimal("1.50"), "at": dt.datetime(2026, 1, 1, 0, 0, 0, 123456, dt.UTC)}
     with pytest.raises(ConfigurationError, match="'word' is not a type; known are boolean"):
-        decoding_of(ArrowOptions.parse({"decode": "json", "columns": "id word"}), STREAM, None)
+        decoding_of(FrameOptions.parse({"decode": "json", "columns": "id word"}), STREAM, None)
     with pytest.raises(ConfigurationError, match="the option schema_text or columns"):
-        decoding_of(ArrowOptions.parse({"decode": "json"}), STREAM, None)
+        decoding_of(FrameOptions.parse({"decode": "json"}), STREAM, None)
 
 
 def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:
     """The events of a table, with their keys."""
     rows = table.to_reader(max_chunksize=7) if isinstance(table, pa.Table) else table
     found: list[tuple[bytes, str | None]] = []
-    for batch in event_batches(rows, ArrowOptions(), STREAM, None):
+    for batch in event_batches(rows, FrameOptions(), STREAM, None):
         keys = batch.routing_keys or [None] * len(batch.events)
         found += zip(batch.events, keys, strict=True)
     return found
@@ -136,12 +139,11 @@ def test_rows_of_pandas_that_were_filtered_are_written():
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (None, "has returned None, .* writes nothing says so: annotate it with -> None"),
-        ({"id": 1}, "has returned dict, but must return a pyarrow.RecordBatchReader"),
+        ({"id": 1}, "the rows are <class 'dict'>, but must be a pyarrow.RecordBatchReader"),
         (pd.DataFrame({"id": [1]}, index=["a"]), "reset_index"),
         (pd.DataFrame({"id": [1]}, index=pd.Index([1], name="day")), "reset_index"),
         (pd.DataFrame({"id": [1]}, index=[0.5]), "reset_index"),
-        (pd.Series([1]), "has returned pandas.Series"),
+        (pd.Series([1]), "the rows are <class 'pandas.*Series'>"),
     ],
 )
 def test_values_that_are_no_table_are_refused_by_name(value, said):

@@ -1,21 +1,15 @@
-"""Options in the metadata `pravega/options` for the IO manager of tables; an unknown option is refused by name.
+"""Options of frames: of the events that become columns, and of rows that become events; others are refused by name.
 
 They have the names of the options of Spark's data source, so that one stream has one set for all of its readers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self, TypedDict
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.spark.options import (
-    COLUMNS_OPTION,
-    INTERVAL_OPTIONS,
-    LEDGER_OPTION,
-    TIME_OPTION,
-    TIME_UNIT_OPTION,
-    UNSPLIT,
-)
+from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import COLUMNS_OPTION, TIME_OPTION, TIME_UNIT_OPTION
 
 RAW: Final = "raw"
 AUTO: Final = "auto"
@@ -28,8 +22,6 @@ _SCHEMA: Final = "schema_text"
 _TYPE: Final = "schema_type"
 _GROUP: Final = "schema_registry_group"
 _NAMESPACE: Final = "schema_registry_namespace"
-# Options of intervals, which are known already when these options are read, and of Spark's division of its work.
-_WITHOUT_EFFECT: Final = (*INTERVAL_OPTIONS, *UNSPLIT)
 _KNOWN: Final = (
     _DECODE,
     _ENCODE,
@@ -44,12 +36,38 @@ _KNOWN: Final = (
 )
 
 
+class SchemaOptions(TypedDict, total=False):
+    """Options that choose a schema of the registry."""
+
+    schema_type: str
+    schema_registry_group: str
+    schema_registry_namespace: str
+
+
+class ReadOptions(SchemaOptions, total=False):
+    """Options of reads, as keyword arguments; others are refused when they are read."""
+
+    decode: str
+    columns: str
+    schema_text: str
+    on_error: str
+    event_time: str
+    event_time_unit: str
+
+
+class WriteOptions(SchemaOptions, total=False):
+    """Options of writes, as keyword arguments; others are refused when they are read."""
+
+    encode: str
+
+
 @dataclass(frozen=True, slots=True)
-class ArrowOptions:
+class FrameOptions:
     """Options of decoding events into columns, and of encoding columns as events.
 
     `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
     JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
+    `unit` is the unit of event times that are whole numbers.
     """
 
     decode: str | None = None
@@ -61,20 +79,21 @@ class ArrowOptions:
     namespace: str | None = None
     time: str | None = None
     columns: str | None = None
+    unit: TimeUnit = TimeUnit.MS
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Self:
-        """Read the options.
+    def parse(cls, options: Mapping[str, Any], besides: Collection[str] = ()) -> Self:
+        """Read the options; `besides` are names of options that the caller has read already.
 
         Raises:
             ConfigurationError: an option is not known, or its value is not valid.
         """
         given = {name.lower(): value for name, value in options.items()}
-        unknown = [name for name in given if name not in (*_KNOWN, *_WITHOUT_EFFECT, LEDGER_OPTION)]
+        unknown = [name for name in given if name not in (*_KNOWN, *besides)]
         if unknown:
             raise ConfigurationError(
                 f"the option {unknown[0]!r} is not one of tables and record batches, which know {', '.join(_KNOWN)}: "
-                "leave it out, or use PravegaSparkIOManager"
+                "leave it out, or use Spark"
             )
         parsed = cls(
             _one_of(given, _DECODE, _FORMATS),
@@ -86,6 +105,7 @@ class ArrowOptions:
             given.get(_NAMESPACE),
             given.get(TIME_OPTION),
             given.get(COLUMNS_OPTION) or None,
+            TimeUnit.parse(given.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
         )
         if parsed.columns is not None and (parsed.decode != "json" or parsed.schema is not None):
             raise ConfigurationError(

@@ -1,6 +1,6 @@
-"""Types of inputs and outputs: tables of Arrow, pandas and Polars, and record batches.
+"""Tables of Arrow, pandas and Polars, and record batches: from Arrow, and to it.
 
-pandas and Polars are imported only when an asset uses them.
+pandas and Polars are imported only where they are used.
 """
 
 from collections.abc import Callable
@@ -10,24 +10,45 @@ from typing import Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.metadata.written import wrong_output
+from aiopravega.names import StreamName
 
 _ROWS: Final = 10_000
-_PACKAGE: Final = "dagster-pravega"
+
+
+def need(package: str) -> None:
+    """Refuse to continue without a package.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    if find_spec(package) is None:
+        raise ConfigurationError(f"{package} is not installed: pip install {package}")
 
 
 def _arrow(table: pa.Table) -> Any:
     return table
 
 
-def _pandas(table: pa.Table) -> Any:
+def to_pandas(table: pa.Table) -> Any:
+    """A DataFrame of pandas with the rows of a table.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    need("pandas")
     import pandas as pd
 
     # Arrow's own types: whole numbers with nulls would become floating ones, and lose digits.
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
-def _polars(table: pa.Table) -> Any:
+def to_polars(table: pa.Table) -> Any:
+    """A DataFrame of Polars with the rows of a table.
+
+    Raises:
+        ConfigurationError: Polars is not installed.
+    """
+    need("polars")
     import polars as pl
 
     return pl.from_arrow(table)
@@ -45,10 +66,12 @@ _TO_BATCHES: Final = (
 # By the package and the name of the type, so that the lookup imports no package.
 _FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
     ("pyarrow", "Table"): _arrow,
-    _PANDAS: _pandas,
-    ("polars", "DataFrame"): _polars,
+    _PANDAS: to_pandas,
+    ("polars", "DataFrame"): to_polars,
 }
-TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame or polars.DataFrame"
+TABLES: Final = (
+    "a pyarrow.RecordBatchReader, RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame"
+)
 
 
 def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
@@ -60,29 +83,50 @@ def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
     if kind is Any or kind is None:
         return _arrow
     package, name = str(getattr(kind, "__module__", "")).partition(".")[0], getattr(kind, "__name__", "")
-    if (package, name) in _FROM_TABLE and find_spec(package) is None:
-        raise ConfigurationError(f"{package} is not installed: pip install '{_PACKAGE}[{package}]'")
+    if (package, name) in _FROM_TABLE:
+        need(package)
     return _FROM_TABLE.get((package, name))
 
 
+def hold_size(stream: StreamName, size: int, limit: str, largest: int, ways: str) -> None:
+    """Refuse a range that is too large for memory.
+
+    Args:
+        stream: the stream of the range.
+        size: bytes of the range.
+        limit: the name of the limit with its value, as its caller gives it.
+        largest: the most bytes.
+        ways: the ways out.
+
+    Raises:
+        ConfigurationError: the range has more bytes.
+    """
+    if size > largest:
+        raise ConfigurationError(
+            f"the range of {stream} has {size:,} bytes, and as a table it would be in memory as a whole, which {limit} "
+            f"forbids: {ways}"
+        )
+
+
+def is_table(value: Any) -> bool:
+    """True if `batches_of` takes the value."""
+    return _kind_of(value) in _TO_BATCHES
+
+
 def check_table(value: Any) -> None:
-    """Refuse an asset's value that is not a table, or that would lose its index.
+    """Refuse a value that is not a table, or that would lose its index.
 
     Raises:
         ConfigurationError: the message names the type, or the index.
     """
-    if _kind_of(value) not in _TO_BATCHES:
-        raise wrong_output(
-            value,
-            "a pyarrow.RecordBatchReader, RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame "
-            "for PravegaArrowIOManager; a DataFrame of Spark is for PravegaSparkIOManager",
-        )
+    if not is_table(value):
+        raise ConfigurationError(f"the rows are {type(value)}, but must be {TABLES}")
     if _kind_of(value) == _PANDAS:
         _check_index(value)
 
 
 def batches_of(value: Any) -> pa.RecordBatchReader:
-    """The rows of an asset's value, which `check_table` has accepted."""
+    """The rows of a value, which `check_table` has accepted."""
     match _kind_of(value):
         case "pyarrow", "RecordBatchReader":
             return value
@@ -99,7 +143,7 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
 
 
 def schema_of(value: Any) -> pa.Schema | None:
-    """The columns of an asset's value; None: it is a LazyFrame, or not a table."""
+    """The columns of a value; None: it is a LazyFrame, or not a table."""
     match _kind_of(value):
         case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":
             return value.schema

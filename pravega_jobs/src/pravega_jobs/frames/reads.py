@@ -1,8 +1,8 @@
-"""Ranges of a stream as record batches: a few megabytes at a time, in the process of the step."""
+"""Ranges of a stream as record batches: a few megabytes at a time, in this process."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,23 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
-from dagster_pravega.partitions.input_range import InputRange
-from dagster_pravega.tables.decoding import Decoding
+from pravega_jobs.frames.decoding import Decoding, Times
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
 _MOST_ROWS: Final = 100_000
+
+
+class RangePiece(Protocol):
+    """A range that is read as one: the parts of its segments in their order, and the event times to keep, if any."""
+
+    @property
+    def parts(self) -> Sequence[SegmentRange]:
+        """The ranges of the segments, in the order in which they are read."""
+
+    @property
+    def times(self) -> Times | None:
+        """The event times to keep; None: all events."""
 
 
 @dataclass
@@ -33,7 +44,11 @@ class BatchCount:
 
 
 def read_batches(
-    client: PravegaClient, ranges: InputRange, decoding: Decoding, unit: TimeUnit, columns: list[str] | None
+    client: PravegaClient,
+    pieces: Iterable[RangePiece],
+    decoding: Decoding,
+    unit: TimeUnit,
+    columns: Sequence[str] | None = None,
 ) -> tuple[pa.RecordBatchReader, BatchCount]:
     """The events of ranges as batches, with their count; events of one routing key are in the order of their writing.
 
@@ -41,22 +56,22 @@ def read_batches(
 
     Args:
         client: a connected client, which has to stay open while the batches are read.
-        ranges: the ranges; if they have event times, only events of these times are read.
+        pieces: the ranges; of one with event times, only events of these times are read.
         decoding: of the events into columns.
         unit: of the times that the writers of the stream note.
         columns: the columns to read; None: all.
     """
     count = BatchCount()
     schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, ranges, decoding, unit, count)
-    wanted = (batch if columns is None else batch.select(columns) for batch in batches.read())
+    batches = _Batches(client, pieces, decoding, unit, count)
+    wanted = (batch if columns is None else batch.select(list(columns)) for batch in batches.read())
     return pa.RecordBatchReader.from_batches(schema, wanted), count
 
 
 @dataclass(frozen=True, slots=True)
 class _Batches:
     client: PravegaClient
-    ranges: InputRange
+    pieces: Iterable[RangePiece]
     decoding: Decoding
     unit: TimeUnit
     count: BatchCount
@@ -64,7 +79,7 @@ class _Batches:
     def read(self) -> Iterator[pa.RecordBatch]:
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
         try:
-            for piece in self.ranges.pieces:
+            for piece in self.pieces:
                 for part in piece.parts:
                     for batch in self._part(reader, part):
                         yield batch if piece.times is None else self.decoding.within(batch, piece.times, self.unit)

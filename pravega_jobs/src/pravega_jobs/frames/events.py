@@ -14,8 +14,8 @@ from aiopravega.errors import ConfigurationError, SchemaNotFoundError
 from aiopravega.schema.json.columns.encoder import JsonEncoder
 from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.open.blocks.serializer import BlockSerializer
-from dagster_pravega.tables.options import ArrowOptions
 from pravega_jobs.events.batches import EventBatch
+from pravega_jobs.frames.options import FrameOptions
 
 _EVENT: Final = "event"
 _KEY: Final = "routing_key"
@@ -65,7 +65,7 @@ class EventMaker:
 
 
 def event_batches(
-    rows: pa.RecordBatchReader, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+    rows: pa.RecordBatchReader, options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> Iterator[EventBatch]:
     """The events of a table. A table without rows has none, whatever its columns are: pandas knows no types then.
 
@@ -81,7 +81,7 @@ def event_batches(
 
 
 def event_maker(
-    schema: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+    schema: pa.Schema, options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> EventMaker:
     """The maker of events of rows with these columns.
 
@@ -124,11 +124,11 @@ def _of_events(plain: pa.Schema) -> pa.Schema:
 
 
 def _serializer(
-    columns: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+    columns: pa.Schema, options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None
 ) -> BlockSerializer:
     """The serializer by the newest schema of the stream's group; nothing is registered."""
     if registry is None:
-        raise ConfigurationError("the option encode=auto needs a schema: give the IO manager schema_registry")
+        raise ConfigurationError("the option encode=auto needs a schema: give schema_registry")
     address = GroupAddress.of_stream(stream, options.group, options.namespace)
     group = registry.run(need_group(registry.asynchronous, address))
     newest = registry.latest(group.name, group.namespace, options.type)

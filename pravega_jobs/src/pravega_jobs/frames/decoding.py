@@ -1,9 +1,10 @@
-"""Decoding of events into columns, for readers without Spark: by a schema of the registry, a given one, or none."""
+"""Decoding of events into columns, without Spark: by a schema of the registry, a given one, or none."""
 
 import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -20,8 +21,7 @@ from aiopravega.schema.arrow.sql_columns import columns_of
 from aiopravega.schema.open import GroupAddress, find_group, need_group
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
-from dagster_pravega.metadata.measures import Times
-from dagster_pravega.tables.options import AUTO, RAW, ArrowOptions
+from pravega_jobs.frames.options import AUTO, RAW, FrameOptions
 
 logger = logging.getLogger(__name__)
 RAW_SCHEMA: Final = pa.schema(
@@ -35,6 +35,7 @@ RAW_SCHEMA: Final = pa.schema(
 )
 # Characters of a reason in a message; a library's reason can be as long as its input.
 _SHOWN: Final = 500
+Times: TypeAlias = tuple[datetime, datetime]
 Decode: TypeAlias = Callable[[pa.BinaryArray], DecodedBlock]
 
 
@@ -97,7 +98,12 @@ class Decoding:
 
 def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[pa.Array, TimeUnit]:
     """The times of rows as numbers: microseconds of timestamps, whole numbers in the unit of the stream's writers."""
-    if name is None or name not in batch.schema.names:
+    if name is None:
+        raise ConfigurationError(
+            "the range was taken for event times and has events of other times, too: name the column of the times by "
+            "the option event_time"
+        )
+    if name not in batch.schema.names:
         raise ConfigurationError(
             f"option event_time names column {name!r}, but the events have the columns {', '.join(batch.schema.names)}"
         )
@@ -112,7 +118,7 @@ def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[
     )
 
 
-def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None) -> Decoding:
+def decoding_of(options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None) -> Decoding:
     """The decoding of a stream's events, by the options and the registry.
 
     Raises:
@@ -131,8 +137,8 @@ def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegis
         if options.decode is None:
             return _raw(options)
         raise ConfigurationError(
-            f"the option decode={options.decode} needs a schema: give the IO manager schema_registry, or the option "
-            f"schema_text{' or columns' if options.decode == 'json' else ''}"
+            f"the option decode={options.decode} needs a schema: give schema_registry, or the option schema_text"
+            f"{' or columns' if options.decode == 'json' else ''}"
         )
     address = GroupAddress.of_stream(stream, options.group, options.namespace)
     find = find_group if options.decode is None else need_group
@@ -151,11 +157,11 @@ def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegis
     )
 
 
-def _raw(options: ArrowOptions) -> Decoding:
+def _raw(options: FrameOptions) -> Decoding:
     return Decoding(RAW_SCHEMA, None, options.drops, "no schema: the events as they are", options.time)
 
 
-def _target_of(options: ArrowOptions) -> Target | None:
+def _target_of(options: FrameOptions) -> Target | None:
     """The target by the options alone; None: the registry has the schema."""
     if options.columns is not None:
         return JsonTarget(columns_of(options.columns))

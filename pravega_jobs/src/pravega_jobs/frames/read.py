@@ -1,0 +1,219 @@
+"""Reads of ranges as record batches and tables: of a range that a consumer has taken, or of two cuts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, Unpack
+
+import pyarrow as pa
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.names import StreamName
+from aiopravega.positions import Position, parse_position
+from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
+from pravega_jobs.frames.options import FrameOptions, ReadOptions
+from pravega_jobs.frames.reads import read_batches
+from pravega_jobs.frames.tables import hold_size, to_pandas, to_polars
+from pravega_jobs.ranges import fix_range
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+LARGEST_TABLE: Final = 1_000_000_000
+_WAY_OUT: Final = "read it by read_arrow or scan_polars, a few megabytes at a time, read a smaller range, or allow more"
+
+
+class ReadableRange(Protocol):
+    """A range with the client that reads it: `TakenRange` of `aiopravega.blocking.intervals`, or a `StreamRange`."""
+
+    @property
+    def client(self) -> PravegaClient:
+        """A connected client."""
+
+    @property
+    def stream(self) -> StreamName:
+        """The stream."""
+
+    @property
+    def range(self) -> StreamCutRange:
+        """Both cuts."""
+
+    @property
+    def times(self) -> Times | None:
+        """The event times to keep; None: all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRange:
+    """A range of a stream that belongs to no consumer, with a connected client.
+
+    With `times`, only events with `times[0] <= time < times[1]` are read; the option `event_time` names their column.
+    """
+
+    client: PravegaClient
+    stream: StreamName
+    range: StreamCutRange
+    times: Times | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRead:
+    """A range that was checked against its stream, and the decoding of its events.
+
+    `parts` are the ranges of its segments, in the order in which they are read.
+    """
+
+    client: PravegaClient
+    stream: StreamName
+    parts: tuple[SegmentRange, ...]
+    times: Times | None
+    decoding: Decoding
+    options: FrameOptions
+
+    @property
+    def size(self) -> int:
+        """Bytes, event headers (8 bytes each) included."""
+        return sum(part.size for part in self.parts)
+
+    def batches(self, select: Sequence[str] | None = None) -> pa.RecordBatchReader:
+        """The rows; each call reads the range again. `select` names columns of the decoding."""
+        return read_batches(self.client, [self], self.decoding, self.options.unit, select)[0]
+
+
+def range_of(
+    client: PravegaClient, stream: StreamName | str, start: Position | str = UNBOUNDED, end: Position | str = UNBOUNDED
+) -> StreamRange:
+    """The range between two positions; by default the whole stream as it is now.
+
+    Args:
+        client: a connected client, which has to stay open while the range is read.
+        stream: the stream, as `scope/stream` or a name.
+        start: a cut or its text, `"earliest"` or `"latest"`; the head of the stream by default.
+        end: as `start`; the tail of the stream by default.
+
+    Raises:
+        StreamNotFoundError: the stream does not exist.
+        StreamTruncatedError: retention or a truncation removed a part of the range.
+        InvalidRangeError: the end lies before the start, or beyond the tail.
+        InvalidStreamCutError: a cut is of another stream, or does not fit the stream's segments.
+    """
+    name = StreamName.of(stream)
+    first, last = (parse_position(one, name) if isinstance(one, str) else one for one in (start, end))
+    return StreamRange(client, name, client.run(fix_range(client.asynchronous, name, first, last)).cuts)
+
+
+def plan_read(
+    of: ReadableRange, select: Sequence[str] | None, registry: SchemaRegistry | None, options: ReadOptions
+) -> PlannedRead:
+    """Check options and range, and find the schema, before anything is read.
+
+    Raises:
+        ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.
+        GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
+        PravegaError: the range cannot be read, or a server cannot be reached.
+    """
+    parsed = FrameOptions.parse(options)
+    if parsed.encode is not None:
+        raise ConfigurationError("the option 'encode' is of writes: reads have 'decode'")
+    parts = tuple(of.client.plan(of.range, of.stream))
+    planned = PlannedRead(of.client, of.stream, parts, of.times, decoding_of(parsed, of.stream, registry), parsed)
+    missing = [name for name in select or () if name not in planned.decoding.schema.names]
+    if missing:
+        known = ", ".join(planned.decoding.schema.names)
+        raise ConfigurationError(f"select names {missing[0]!r}, but the events of {of.stream} have the columns {known}")
+    return planned
+
+
+def read_arrow(
+    of: ReadableRange,
+    *,
+    select: Sequence[str] | None = None,
+    registry: SchemaRegistry | None = None,
+    **options: Unpack[ReadOptions],
+) -> pa.RecordBatchReader:
+    """The events of a range as record batches; events of one routing key are in the order of their writing.
+
+    The reader asks the cluster while it is read, and has a few megabytes in memory, however large the range is. Any
+    library that takes Arrow's streams reads it, DuckDB for example. It can be read once.
+
+    Args:
+        of: the range, such as `take` and `range_of` give it. Its client has to stay open.
+        select: the columns to have, in this order; None: all.
+        registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
+        options: as for Spark's source: `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`), `columns` of JSON as SQL
+            writes them, `schema_text`, `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
+            (`fail`, `drop`), `event_time`, `event_time_unit`.
+
+    Raises:
+        ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.
+        GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
+        StreamTruncatedError: retention or a truncation removed a part of the range.
+        MalformedEventError: while it is read: an event cannot be decoded, and `on_error` is not `drop`.
+        PravegaError: a server cannot be reached.
+    """
+    return plan_read(of, select, registry, options).batches(select)
+
+
+def read_pandas(
+    of: ReadableRange,
+    *,
+    select: Sequence[str] | None = None,
+    registry: SchemaRegistry | None = None,
+    largest: int = LARGEST_TABLE,
+    **options: Unpack[ReadOptions],
+) -> "pd.DataFrame":
+    """The events of a range as a DataFrame of pandas with Arrow's types, in memory as a whole.
+
+    Args:
+        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        select: the columns.
+        registry: the Schema Registry.
+        largest: the most bytes that the range may have, event headers (8 bytes each) included.
+        options: of the decoding.
+
+    Raises:
+        ConfigurationError: the range has more bytes, pandas is not installed, or as `read_arrow`.
+        PravegaError: as `read_arrow`.
+    """
+    frame: pd.DataFrame = to_pandas(_table(of, select, registry, largest, options))
+    return frame
+
+
+def read_polars(
+    of: ReadableRange,
+    *,
+    select: Sequence[str] | None = None,
+    registry: SchemaRegistry | None = None,
+    largest: int = LARGEST_TABLE,
+    **options: Unpack[ReadOptions],
+) -> "pl.DataFrame":
+    """The events of a range as a DataFrame of Polars, in memory as a whole.
+
+    Args:
+        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        select: the columns.
+        registry: the Schema Registry.
+        largest: the most bytes that the range may have, event headers (8 bytes each) included.
+        options: of the decoding.
+
+    Raises:
+        ConfigurationError: the range has more bytes, Polars is not installed, or as `read_arrow`.
+        PravegaError: as `read_arrow`.
+    """
+    frame: pl.DataFrame = to_polars(_table(of, select, registry, largest, options))
+    return frame
+
+
+def _table(
+    of: ReadableRange,
+    select: Sequence[str] | None,
+    registry: SchemaRegistry | None,
+    largest: int,
+    options: ReadOptions,
+) -> pa.Table:
+    planned = plan_read(of, select, registry, options)
+    hold_size(of.stream, planned.size, f"largest={largest:,}", largest, _WAY_OUT)
+    return planned.batches(select).read_all()
