@@ -13,6 +13,7 @@ from aiopravega.blocking.intervals import TakenRange
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.operators.stream_cut import PravegaFinishRangeOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.frames import read_polars
 
 DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
 
@@ -23,7 +24,7 @@ def events_of(taken: TakenRange) -> list[str]:
 
 def in_block(cuts):
     with PravegaHook().range(cuts) as taken:
-        return events_of(taken)
+        return sorted(event.decode() for event in read_polars(taken)["event"])
 
 
 def without_record(cuts):
