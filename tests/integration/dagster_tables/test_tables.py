@@ -141,9 +141,7 @@ def test_batches_that_were_not_read_to_the_end_are_not_counted(stream, manager, 
 def test_what_is_not_understood_is_refused(read, pravega_config):
     assert "is of type <class 'dict'>, but must be StreamBatches, pyarrow.RecordBatchReader" in read(dict)
     assert "the option 'split_byte' is not one of tables" in read(pa.Table, options={"split_byte": 5})
-    assert "needs a schema: give schema_registry, or the option" in read(
-        pa.Table, options={"decode": "avro"}
-    )
+    assert "needs a schema: give schema_registry, or the option" in read(pa.Table, options={"decode": "avro"})
     assert "'columns' names when, but the columns are event" in read(pa.Table, metadata={"columns": ["when"]})
     small = PravegaArrowIOManager(
         pravega=PravegaResource(controller_uri=pravega_config.controller_uri), largest_table=100
