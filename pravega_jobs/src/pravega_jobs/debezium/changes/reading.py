@@ -17,6 +17,7 @@ from aiopravega.schema.arrow.block import good_rows
 from aiopravega.schema.arrow.byte_columns import missing
 from aiopravega.schema.json.columns.decoder import JsonDecoder
 from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP
+from pravega_jobs.debezium.changes.placeholders import Placeholder
 
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _VARIABLE: Final = pa.struct([("scale", pa.int32()), ("value", pa.string())])
@@ -43,12 +44,14 @@ class EventReader:
         before: the columns of the image before a change that are needed.
         source: the fields of `source` that are needed, with their types.
         more: further fields of the envelope that are needed.
+        placeholder: the value for values that were not sent, which an object may have as a key.
     """
 
     after: pa.Schema
     before: pa.Schema
     source: pa.Schema
     more: pa.Schema
+    placeholder: Placeholder
     # The last form of each column, as the type that Arrow reads it with.
     _forms: dict[str, pa.DataType] = field(default_factory=dict)
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
@@ -123,7 +126,9 @@ class EventReader:
 
     def _schema(self, forms: dict[str, pa.DataType]) -> pa.Schema:
         def image(of: pa.Schema) -> pa.DataType:
-            return pa.struct([(one.name, forms.get(one.name) or form_of(one.type, None)) for one in of])
+            read = [(one, forms.get(one.name) or form_of(one.type, None)) for one in of]
+            beside = self.placeholder.beside
+            return pa.struct([(one.name, beside(form) if pa.types.is_struct(one.type) else form) for one, form in read])
 
         return pa.schema(
             [
