@@ -1,6 +1,8 @@
 """Events of other connectors and producers: other spellings of JSON, texts for numbers, times with more digits."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +21,7 @@ def parts(number):
     return json.loads(enclosed(FIELDS, change(after={"id": number, "v": "x"})))
 
 
-SPELLINGS = [
+SPELLINGS: list[Callable[[Any], str]] = [
     json.dumps,
     lambda event: json.dumps(event, indent=1),
     lambda event: json.dumps(event, separators=(",", ":")),

@@ -20,7 +20,7 @@ def times_of(texts: pa.Array) -> pa.Array:
     """Texts as points in time without a zone, in UTC; a text without a zone is a time in UTC.
 
     Raises:
-        ArrowInvalid: a text is no time, or has more than nine digits behind the point.
+        ArrowInvalid: a text is not a time, or has more than nine digits behind the point.
     """
     cut = pc.replace_substring_regex(texts, _FRACTION, r"\1")
     zoned = pc.match_substring_regex(cut, _ZONED)

@@ -32,7 +32,7 @@ class Table:
         has_key: True if it has a primary key.
         large: columns without a limit of length whose values PostgreSQL may store beside the row (TOAST).
         longest: bytes of its longest row as JSON; None: not measured.
-        nulled: those of `large` whose value Debezium writes as null if an update does not touch it.
+        nulled: columns of `large` whose value Debezium writes as null if an update does not touch it.
     """
 
     name: str

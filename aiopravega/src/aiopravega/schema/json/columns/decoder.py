@@ -44,7 +44,7 @@ _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to
 
 
 class _Parsing:
-    """How Arrow reads the columns of a schema: events alone, and events inside of objects."""
+    """The columns of a schema as Arrow reads them: from events alone, and from events inside of objects."""
 
     def __init__(self, schema: pa.Schema, *, times_are_texts: bool = False) -> None:
         fields = [field.with_type(_as_read(field.type, times_are_texts=times_are_texts)) for field in schema]
