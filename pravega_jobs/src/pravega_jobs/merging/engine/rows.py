@@ -1,8 +1,8 @@
 """The rows of one file of a table, and changes, as the rows that replace the file's: no I/O.
 
 A row takes a change only if the change is newer, by `_sequence`. A row without `_sequence` is older than any change. A
-change at the position of its row is one that Debezium repeats, or another one of the same place in the database's log:
-the row takes it if it says something else.
+change at the position of its row is one that Debezium repeats, or another one that the database's log has there: the
+row takes it if it says something else.
 """
 
 from collections.abc import Mapping
