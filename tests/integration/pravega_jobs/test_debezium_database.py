@@ -22,6 +22,7 @@ MAKE = """
 create schema shop;
 create table shop.orders (id int primary key, customer int, note varchar(100));
 create table shop.notes (id text primary key, at timestamp, body text, raw bytea);
+create table shop.prices (id numeric primary key, price numeric, fixed numeric(10, 2), tags varchar(9)[], sizes int2[]);
 create table shop."Whole Rows" (id int primary key, body text);
 alter table shop."Whole Rows" replica identity full;
 create table shop.keyless (a int, b int);
@@ -51,7 +52,14 @@ def test_each_table_is_found_with_what_it_hides_or_breaks(dsn):
     assert found == {
         "REPLICA IDENTITY of shop.keyless": ("default, without a primary key", Harm.BREAKS),
         "REPLICA IDENTITY of shop.notes": ("default", Harm.HIDES),
+        "REPLICA IDENTITY of shop.prices": ("default", Harm.HIDES),
     }
+
+
+def test_columns_whose_unsent_values_arrive_as_null_are_named(dsn):
+    (why,) = (each.why for each in check_database(dsn, SETTINGS) if each.setting.endswith("shop.prices"))
+    assert "a large value of price, tags, sizes that" in why
+    assert "Of price, sizes it arrives as null" in why
 
 
 def test_the_longest_row_is_measured_twice_where_events_have_both_images(dsn):

@@ -61,6 +61,18 @@ def test_events_that_debezium_doubles_do_not_take_a_row_back(table):
     assert rows_of(table) == {1: (10, "a"), 2: (20, "b"), 3: (1, "c")}
 
 
+def test_a_later_range_wins_at_one_place_of_the_log_and_repeats_do_not(table):
+    merge(table, merge_of(0), [(1, 10, "a", 1), (2, 20, "b", 2), (3, 30, None, 3), (4, 40, "d", 4)])
+    level = merge(table, merge_of(1), [(1, None, None, 1), (2, 21, "b", 2), (3, 30, None, 3), (4, 40, ..., 4)])
+    counts = level.counts
+    assert (counts.deleted, counts.updated, counts.older) == (1, 1, 2)
+    expected = {2: (21, "b"), 3: (30, None), 4: (40, "d")}
+    assert rows_of(table) == expected
+    again = merge(table, merge_of(2), [(1, None, None, 1), (2, 21, "b", 2)])
+    assert (again.counts.absent, again.counts.older) == (1, 1)
+    assert rows_of(table) == expected
+
+
 def test_an_unsent_value_stays_and_one_that_is_not_stored_is_refused(table):
     merge(table, merge_of(0), [(1, 10, "large", 1)])
     merge(table, merge_of(1), [(1, 11, ..., 11)])
@@ -191,7 +203,7 @@ def test_only_files_with_rows_to_change_are_written_again(tmp_path):
     for number in range(3):
         merge(table, merge_of(number), [(number * 10 + each, 1, "a", number * 10 + each) for each in range(5)])
     before = set(DeltaTable(table.path).file_uris())
-    merge(table, merge_of(3), [(11, 2, "b", 31), (0, 0, "older", 0)])
+    merge(table, merge_of(3), [(11, 2, "b", 31), (0, 1, "a", 0)])
     after = set(DeltaTable(table.path).file_uris())
     assert len(before & after) == len(before) - 1
 

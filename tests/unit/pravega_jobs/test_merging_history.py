@@ -140,6 +140,16 @@ def test_rows_of_a_repeated_snapshot_open_a_version_only_if_they_differ(table: T
     ]
 
 
+def test_a_later_range_wins_at_the_position_of_the_current_version(table: Table) -> None:
+    insert, update = Change(1, "insert", 5, 50, 1.0), Change(1, "update_postimage", 5, 50, 2.0)
+    assert table.take([insert]).inserted == 1
+    assert (table.take([insert]).same, len(table.versions())) == (1, 1)
+    assert table.take([update]).updated == 1
+    assert table.take([Change(1, "delete", 5, 50)]).deleted == 1
+    assert [(each["at"], each["end"]) for each in table.versions()] == [(5, 5), (5, 5)]
+    assert table.take([update, Change(1, "delete", 5, 50)]).older == 2
+
+
 def test_of_changes_at_one_position_a_delete_wins(table: Table) -> None:
     counts = table.take([Change(1, "delete", 5, 50), Change(1, "insert", 5, 50, 1.0)])
     assert (counts.absent, counts.older, table.versions()) == (1, 1, [])

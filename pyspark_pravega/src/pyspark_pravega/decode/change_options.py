@@ -2,6 +2,7 @@
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.options import (
+    UNAVAILABLE,
     BeforeImage,
     ChangeOptions,
     Changes,
@@ -34,4 +35,5 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
         time_precision=choice(given, "time_precision", TimePrecision, TimePrecision.ADAPTIVE),
         decimals=choice(given, "decimals", Decimals, Decimals.ADAPTIVE),
         infinity_is_null=infinity_is_null,
+        unavailable_placeholder=given.text("unavailable_placeholder") or UNAVAILABLE,
     )

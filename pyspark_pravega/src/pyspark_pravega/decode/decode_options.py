@@ -81,6 +81,7 @@ CHANGE_OPTIONS: Final = (
     "before_image",
     "time_precision",
     "decimals",
+    "unavailable_placeholder",
     "dedup",
 )
 DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)

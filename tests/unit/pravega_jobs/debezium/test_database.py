@@ -42,6 +42,13 @@ def test_each_table_has_its_findings(table, expected):
     assert harms(*table) == expected
 
 
+def test_values_that_arrive_as_null_are_named_with_the_remedy():
+    [finding] = check_table(Table("public.t", "default", True, ("note", "price", "ids"), nulled=("price", "ids")))
+    assert "a large value of note, price, ids" in finding.why
+    assert "Of price, ids it arrives as null" in finding.why
+    assert "if price, ids may have values" in finding.instead
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

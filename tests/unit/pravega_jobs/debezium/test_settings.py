@@ -4,7 +4,8 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.server.making import needed_streams
-from pravega_jobs.debezium.server.settings import Harm, check_settings, read_properties
+from pravega_jobs.debezium.server.properties import read_properties
+from pravega_jobs.debezium.server.settings import Harm, check_settings
 from pravega_jobs.debezium.server.streams import check_names, missing, streams_written
 
 GOOD = r"""
@@ -60,6 +61,7 @@ def test_good_settings_have_no_finding():
         ("debezium__source__offset__flush__interval__ms", None, Harm.DOUBLES),
         ("debezium__format__key__schemas__enable", None, Harm.SPOILS),
         ("debezium__format__key", "avro", Harm.STOPS),
+        ("debezium__source__unavailable__value__placeholder", "(none)", Harm.SPOILS),
         ("debezium__source__decimal__handling__mode", None, Harm.SPOILS),
         ("debezium__transforms__twice__type", "io.debezium.transforms.ExtractNewRecordState", Harm.LOSES),
     ],
@@ -89,6 +91,11 @@ def test_a_finding_says_what_to_do():
         "debezium.source.tombstones.on.delete is true: loses data. Pravega's sink stops at the first deleted row, and "
         "with its transactions it loses events then. Set false"
     )
+
+
+def test_a_changed_placeholder_is_found_with_the_option_that_knows_it():
+    [finding] = check_settings(SETTINGS | {f"{SOURCE}unavailable.value.placeholder": "hex:00"})
+    assert "option unavailable_placeholder" in str(finding)
 
 
 def test_settings_of_another_sink_and_lines_that_are_none_are_refused():

@@ -51,8 +51,7 @@ class Converter:
 
     def _convert(self, array: pa.Array, kind: pa.DataType, meaning: Meaning, column: str) -> pa.Array:
         if pa.types.is_list(kind):
-            items = self._convert(array.flatten(), kind.value_type, meaning.items or _UNKNOWN, f"{column}[]")
-            return _as_list(array, items)
+            return _as_list(array, self._items(array.flatten(), kind.value_type, meaning, f"{column}[]"))
         if pa.types.is_struct(kind):
             return self._struct(array, kind, meaning, column)
         if pa.types.is_decimal(kind):
@@ -72,6 +71,11 @@ class Converter:
         if pa.types.is_integer(kind) and meaning.name in (*DATES, *TIMESTAMPS):
             return times.finite(array, meaning, infinity_is_null=self.options.infinity_is_null).cast(kind)
         return array.cast(kind)
+
+    def _items(self, items: pa.Array, kind: pa.DataType, meaning: Meaning, column: str) -> pa.Array:
+        if items.null_count == len(items):
+            return pa.nulls(len(items), kind)
+        return self._convert(items, kind, meaning.items or _UNKNOWN, column)
 
     def _struct(self, array: pa.Array, kind: pa.DataType, meaning: Meaning, column: str) -> pa.Array:
         parts = dict(meaning.fields)

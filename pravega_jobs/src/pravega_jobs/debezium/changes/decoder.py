@@ -52,7 +52,8 @@ class ChangeDecoder:
         self._one_table = plan.options.table is None and "_source_table" not in plan.metadata
         self._filter = None if plan.options.table is None else TableFilter(plan.options.table)
         source = source_fields(plan.metadata, tables=self._one_table)
-        self._reader = EventReader(plan.table, plan.before, source, envelope_fields(plan.metadata))
+        around = envelope_fields(plan.metadata)
+        self._reader = EventReader(plan.table, plan.before, source, around, plan.placeholder)
         self._tables: set[str] = set()
         self.new_columns: set[str] = set()
 

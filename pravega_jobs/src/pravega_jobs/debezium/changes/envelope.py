@@ -2,6 +2,7 @@
 
 Debezium writes the schema first, and always the same text until the table changes. So the text in front of the payload
 is parsed once; other events that begin with the same bytes have the same schema, and these bytes are cut off.
+Envelopes in another spelling (blanks, the payload first) are parsed one by one.
 """
 
 import json
@@ -13,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.arrow.arrays import Numbers, mask_of, pick
+from aiopravega.schema.arrow.arrays import Numbers, mask_of, pick, values_of
 from pravega_jobs.debezium.changes.connect import Meaning, row_of
+from pravega_jobs.debezium.changes.spellings import UNREADABLE, Opened, take_apart
 
 _BEGIN: Final = b'{"schema":'
 _BETWEEN: Final = ',"payload":'
@@ -22,7 +24,8 @@ _END: Final = b"}"
 _TO_THE_LAST: Final = -1
 # Schemas that are kept at a time; a table has one until it changes.
 _MOST_KEPT: Final = 32
-_MALFORMED: Final = "it begins as an event with its schema, but has no payload after the schema"
+# The beginning of an envelope in any spelling.
+_ANY_BEGIN: Final = r'^\s*\{\s*"(schema|payload)"\s*:'
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,22 @@ class Envelopes:
 
     def open(self, events: pa.BinaryArray) -> tuple[list[EventGroup], dict[int, str]]:
         """The events in groups of one schema each, and the reason for each event whose envelope is malformed."""
-        enclosed = mask_of(_starts(events, _BEGIN))
+        beginning = mask_of(pc.match_substring_regex(events, _ANY_BEGIN))
         groups, bad = [], {}
-        if not enclosed.all():
-            rows = np.flatnonzero(~enclosed)
+        if not beginning.all():
+            rows = np.flatnonzero(~beginning)
             groups.append(EventGroup(rows, events if len(rows) == len(events) else pick(events, rows)))
-        waiting = np.flatnonzero(enclosed)
+        usual = mask_of(_starts(events, _BEGIN)) & mask_of(pc.ends_with(events, _END))
+        waiting = np.flatnonzero(usual)
+        others = np.flatnonzero(beginning & ~usual).tolist()
         tried = 0
         while len(waiting):
             if tried == len(self._known):
                 prefix = self._learn(events[int(waiting[0])].as_py())
+                if prefix is None:
+                    others.append(int(waiting[0]))
+                    waiting = waiting[1:]
+                    continue
                 if isinstance(prefix, str):
                     bad[int(waiting[0])] = prefix
                     waiting = waiting[1:]
@@ -80,33 +89,47 @@ class Envelopes:
             if not same.any():
                 continue
             chosen = candidates if same.all() else pick(candidates, np.flatnonzero(same))
-            closed = mask_of(pc.ends_with(chosen, _END))
-            rows = waiting[same]
-            bad |= dict.fromkeys(rows[~closed].tolist(), _MALFORMED)
-            if not closed.all():
-                rows, chosen = rows[closed], pick(chosen, np.flatnonzero(closed))
             payloads = pc.binary_slice(chosen, len(prefix.text), _TO_THE_LAST)
-            groups.append(EventGroup(rows, payloads, prefix.columns, has_schema=True))
+            groups.append(EventGroup(waiting[same], payloads, prefix.columns, has_schema=True))
             waiting = waiting[~same]
         del self._known[:-_MOST_KEPT]
-        return groups, bad
+        spelled, malformed = _one_by_one(events, sorted(others))
+        return groups + spelled, bad | malformed
 
-    def _learn(self, event: bytes) -> Prefix | str:
-        """Parse the text before the payload of one event; return the reason if it cannot be parsed."""
+    def _learn(self, event: bytes) -> Prefix | str | None:
+        """Parse the text before the payload of one event; None: it is spelled in another way.
+
+        Returns the reason if its schema cannot be read.
+        """
         try:
             text = event.decode()
             schema, end = json.JSONDecoder().raw_decode(text, len(_BEGIN))
         except (UnicodeDecodeError, ValueError, RecursionError):
-            return _MALFORMED
+            return None
         if not text.startswith(_BETWEEN, end):
-            return _MALFORMED
+            return None
         try:
             columns = row_of(schema)
         except ConfigurationError as error:
-            return f"its schema cannot be read: {error}"
+            return UNREADABLE.format(error)
         prefix = Prefix(text[: end + len(_BETWEEN)].encode(), columns)
         self._known.append(prefix)
         return prefix
+
+
+def _one_by_one(events: pa.BinaryArray, rows: list[int]) -> tuple[list[EventGroup], dict[int, str]]:
+    """Events in any spelling, in groups of one schema each, and the reason for each that is malformed."""
+    opened = {row: take_apart(events[row].as_py()) for row in rows}
+    by_schema: dict[str, dict[int, Opened]] = {}
+    for row, one in opened.items():
+        if isinstance(one, Opened):
+            by_schema.setdefault(one.schema, {})[row] = one
+    groups = []
+    for found in by_schema.values():
+        payloads = values_of([one.payload for one in found.values()], pa.binary())
+        columns = next(iter(found.values())).columns
+        groups.append(EventGroup(np.array(list(found), np.int64), payloads, columns, has_schema=True))
+    return groups, {row: why for row, why in opened.items() if isinstance(why, str)}
 
 
 def _starts(events: pa.BinaryArray, prefix: bytes) -> pa.BooleanArray:

@@ -13,7 +13,7 @@ from aiopravega.schema.arrow.byte_columns import missing
 from pravega_jobs.debezium.changes.options import AFTER, BEFORE, ChangeOptions, Truncates
 
 _ROW_OPS: Final = ("c", "r", "u", "d")
-_HEARTBEAT: Final = r'^\{"ts_ms":\d+(,"ts_[un]s":\d+)*\}$'
+_HEARTBEAT: Final = r'^\s*\{\s*"ts_ms"\s*:\s*\d+(\s*,\s*"ts_[un]s"\s*:\s*\d+)*\s*\}\s*$'
 _FLAT: Final = (
     "it is a flattened event (ExtractNewRecordState), which need not have an operation or an order: "
     "take the transform out of Debezium's settings, or read the events with decode=json"

@@ -62,6 +62,8 @@ _SOURCE_TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys(("commit_lsn", "change_lsn"), _TEXT),
     **dict.fromkeys(("ts_us", "ts_ms", "pos", "row", "lsn", "txId", "event_serial_no"), _LONG),
 }
+# Fields that are texts or not, by the connector and its version: Oracle's transactions are 6.28.807.
+EITHER: Final = ("txId", "snapshot")
 # The fields of the envelope that each column needs, beside the fields of all reads.
 _TRANSACTION: Final = pa.field("transaction", pa.struct([("id", _TEXT), ("total_order", _LONG)]))
 _NEEDED_AROUND: Final[Mapping[str, tuple[pa.Field, ...]]] = {
@@ -99,7 +101,7 @@ def envelope_fields(columns: Sequence[str]) -> pa.Schema:
 def column(name: str, event: Mapping[str, pa.Array], source: Mapping[str, pa.Array]) -> pa.Array:
     """A column that is made from the envelope, with a value for each event."""
     if name in _SIMPLE:
-        return source[_SIMPLE[name]]
+        return source[_SIMPLE[name]].cast(TYPES[name])
     match name:
         case "_op":
             return event["op"]

@@ -53,12 +53,17 @@ class Decimals(StrEnum):
     DIGITS = "digits"
 
 
+# Debezium's own text for a large value that a change has not touched.
+UNAVAILABLE: Final = "__debezium_unavailable_value"
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
     """Options of a read of change events as rows.
 
     `key` has the names of the columns that identify a row, `table` the only table whose events are read. With
     `infinity_is_null`, an infinite date or time, which no column can hold, is null; without it, its event is malformed.
+    `unavailable_placeholder` is the value of Debezium's setting `unavailable.value.placeholder`.
     """
 
     changes: Changes = Changes.UPSERT
@@ -70,6 +75,7 @@ class ChangeOptions:
     time_precision: TimePrecision = TimePrecision.ADAPTIVE
     decimals: Decimals = Decimals.ADAPTIVE
     infinity_is_null: bool = False
+    unavailable_placeholder: str = UNAVAILABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pravega_jobs.debezium.changes import metadata
 from pravega_jobs.debezium.changes.connect import Meaning
 from pravega_jobs.debezium.changes.meanings import check_type
 from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP, ChangeOptions, Changes, NewColumns
+from pravega_jobs.debezium.changes.placeholders import Placeholder
 
 _ENVELOPE: Final = (BEFORE, AFTER, OP)
 
@@ -28,12 +29,14 @@ class ChangePlan:
     options: ChangeOptions
     meanings: dict[str, Meaning] | None = None
     table: pa.Schema = field(init=False)
+    placeholder: Placeholder = field(init=False)
 
     def __post_init__(self) -> None:
         own = [one for one in self.schema if one.name not in metadata.TYPES]
         if self.options.changes is Changes.ENVELOPE:
             own = inside(own)
         object.__setattr__(self, "table", pa.schema(own))
+        object.__setattr__(self, "placeholder", Placeholder(self.options.unavailable_placeholder))
         self._check()
 
     @property

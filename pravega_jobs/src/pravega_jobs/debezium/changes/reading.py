@@ -16,10 +16,15 @@ from aiopravega.schema.arrow.arrays import Numbers, list_of, pick
 from aiopravega.schema.arrow.block import good_rows
 from aiopravega.schema.arrow.byte_columns import missing
 from aiopravega.schema.json.columns.decoder import JsonDecoder
+from pravega_jobs.debezium.changes.metadata import EITHER
 from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP
+from pravega_jobs.debezium.changes.placeholders import Placeholder
 
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _VARIABLE: Final = pa.struct([("scale", pa.int32()), ("value", pa.string())])
+_ROW, _SOURCE = "row", "source"
+# By part of the event and name.
+Forms = dict[tuple[str, str], pa.DataType]
 # Events that are parsed first, in a block of any size.
 _SAMPLED: Final = 8
 # Fields that tell the kinds of events without an operation. Only such events, which are few, are read with them.
@@ -43,14 +48,16 @@ class EventReader:
         before: the columns of the image before a change that are needed.
         source: the fields of `source` that are needed, with their types.
         more: further fields of the envelope that are needed.
+        placeholder: the value for values that were not sent, which an object may have as a key.
     """
 
     after: pa.Schema
     before: pa.Schema
     source: pa.Schema
     more: pa.Schema
-    # The last form of each column, as the type that Arrow reads it with.
-    _forms: dict[str, pa.DataType] = field(default_factory=dict)
+    placeholder: Placeholder
+    # The last form of each column and of each field of `source`, as the type that Arrow reads it with.
+    _forms: Forms = field(default_factory=dict)
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
@@ -65,7 +72,7 @@ class EventReader:
         for row in sorted(bad):
             event = _loaded(payloads[row].as_py())
             if event is not None:
-                forms: dict[str, pa.DataType] = {}
+                forms: Forms = {}
                 self._learn(event, forms)
                 others.setdefault(self._schema(forms), []).append(row)
         for schema, rows in others.items():
@@ -110,27 +117,33 @@ class EventReader:
             if event is not None:
                 self._learn(event, self._forms)
 
-    def _learn(self, event: dict[str, Any], forms: dict[str, pa.DataType]) -> None:
+    def _learn(self, event: dict[str, Any], forms: Forms) -> None:
         for name, schema in ((BEFORE, self.before), (AFTER, self.after)):
             image = event.get(name)
             if isinstance(image, dict):
                 for column in schema:
                     value = image.get(column.name)
                     if value is not None:
-                        forms[column.name] = form_of(column.type, value)
+                        forms[_ROW, column.name] = form_of(column.type, value)
+        source = event.get(_SOURCE)
+        for name in EITHER:
+            if isinstance(source, dict) and source.get(name) is not None:
+                forms[_SOURCE, name] = _as_it_is(source[name])
         if isinstance(event.get(AFTER), dict):
             self.unknown |= event[AFTER].keys() - set(self.after.names)
 
-    def _schema(self, forms: dict[str, pa.DataType]) -> pa.Schema:
+    def _schema(self, forms: Forms) -> pa.Schema:
         def image(of: pa.Schema) -> pa.DataType:
-            return pa.struct([(one.name, forms.get(one.name) or form_of(one.type, None)) for one in of])
+            read = [(one, forms.get((_ROW, one.name)) or form_of(one.type, None)) for one in of]
+            beside = self.placeholder.beside
+            return pa.struct([(one.name, beside(form) if pa.types.is_struct(one.type) else form) for one, form in read])
 
         return pa.schema(
             [
                 (OP, _TEXT),
                 (AFTER, image(self.after)),
                 (BEFORE, image(self.before)),
-                ("source", pa.struct(list(self.source))),
+                (_SOURCE, pa.struct([(one.name, forms.get((_SOURCE, one.name), one.type)) for one in self.source])),
                 *self.more,
             ]
         )
@@ -142,6 +155,12 @@ def _loaded(event: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def _as_it_is(value: Any) -> pa.DataType:
+    if isinstance(value, bool):
+        return pa.bool_()
+    return _WHOLE if isinstance(value, int) else _TEXT
 
 
 def form_of(kind: pa.DataType, value: Any) -> pa.DataType:

@@ -200,12 +200,12 @@ class ChangeRowMaker:
         if image.null_count == len(image):
             return {one.name: pa.nulls(len(image), one.type) for one in schema}, {}
         meanings = context.meanings or {}
-        made, masks = {}, {}
-        for one, array in zip(schema, image.flatten(), strict=True):
-            gone = placeholders.unavailable(array)
+        made, masks, placeholder = {}, {}, self._plan.placeholder
+        for one, read in zip(schema, image.flatten(), strict=True):
+            array, gone = placeholder.alone(read, one.type), placeholder.found(read)
             if gone is not None:
                 masks[one.name] = gone
-                array = placeholders.without(array, gone)  # noqa: PLW2901 - the same column
+                array = placeholders.without(array, gone)
             made[one.name] = self._converter.convert(array, one.type, meanings.get(one.name), one.name)
         return made, masks
 

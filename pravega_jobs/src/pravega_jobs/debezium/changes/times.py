@@ -14,6 +14,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import Mask, booleans, numbers, strings
 from aiopravega.schema.arrow.block import BlockError
 from aiopravega.schema.arrow.byte_columns import missing, without_nulls
+from aiopravega.schema.arrow.time_texts import times_of
 from pravega_jobs.debezium.changes.connect import Meaning
 from pravega_jobs.debezium.changes.meanings import DATES, TIMES, TIMESTAMPS
 from pravega_jobs.debezium.changes.options import ChangeOptions, TimePrecision
@@ -33,9 +34,10 @@ _INFINITE: Final = "it is infinite, which no column can hold. With on_error=null
 
 
 def dates(array: pa.Array, *, infinity_is_null: bool) -> pa.Array:
-    """Days since 1970, or texts as 2013-01-31, as dates."""
+    """Days since 1970, or texts as 2013-01-31 and 2013-01-31Z, as dates."""
     if pa.types.is_string(array.type):
-        return _finite_texts(array, infinity_is_null=infinity_is_null).cast(pa.date32())
+        texts = _finite_texts(array, infinity_is_null=infinity_is_null)
+        return pc.replace_substring_regex(texts, r"Z$", "").cast(pa.date32())
     values = without_nulls(array, 0)
     return _numbers(values, array, values < _FIRST_DAY, pa.int32(), infinity_is_null=infinity_is_null).cast(pa.date32())
 
@@ -43,13 +45,11 @@ def dates(array: pa.Array, *, infinity_is_null: bool) -> pa.Array:
 def timestamps(
     array: pa.Array, kind: pa.DataType, meaning: Meaning, options: ChangeOptions, seen: dict[str, str], column: str
 ) -> pa.Array:
-    """Points in time; times without a zone are read as times in UTC, as Debezium writes them."""
+    """Points in time; times without a zone are read as times in UTC, as Debezium writes them. Nanoseconds are cut."""
     infinity_is_null = options.infinity_is_null
     if pa.types.is_string(array.type):
         texts = _finite_texts(array, infinity_is_null=infinity_is_null)
-        zoned = pc.all(pc.match_substring_regex(texts, r"(Z|[+-]\d\d:?\d\d)$")).as_py()
-        instants = texts.cast(pa.timestamp("us", tz="UTC" if zoned else None))
-        return instants.cast(pa.int64()).cast(pa.timestamp("us")).cast(kind) if zoned else _zoned(instants, kind)
+        return _zoned(times_of(texts), kind)
     values = without_nulls(array, 0)
     unit = TIMESTAMPS.get(meaning.name) or _unit(values, options, seen, column)
     factor = unit // _US if unit >= _US else 0

@@ -23,16 +23,23 @@ select current_database(), current_setting('wal_level'),
      select from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member'))
    from pg_roles r where rolname = coalesce(%s, current_user))
 """
-# Each table that a publication may have, with its columns without a limit of length that may be stored beside the row.
-_TABLES: Final = """
+# The columns without a limit of length that may be stored beside the row. An array has none, whatever its items have.
+_LARGE: Final = """
+  select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
+  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attlen = -1
+    and (a.attstorage in ('x', 'e') or t.typname = 'numeric')
+    and (a.atttypmod = -1 or t.typcategory = 'A') and not exists (
+      select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
+"""
+# Those whose value Debezium writes as null if it is not in the log.
+_NULLED: Final = """
+    and t.typname in ('numeric', '_numeric', '_int2', '_float4', '_float8', '_bool', '_timestamp', '_timestamptz')
+"""
+# Each table that a publication may have, with these columns.
+_TABLES: Final = f"""
 select n.nspname, c.relname, c.relreplident::text,
   exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary),
-  array(select a.attname::text from pg_attribute a
-        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attlen = -1
-          and a.attstorage in ('x', 'e')
-          and a.atttypmod = -1 and not exists (
-            select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
-        order by a.attnum)
+  array({_LARGE} order by a.attnum), array({_LARGE} {_NULLED} order by a.attnum)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p') and c.relpersistence = 'p' and not c.relispartition
   and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%%'
@@ -69,9 +76,9 @@ def check_database(dsn: str, settings: Mapping[str, str], *, measure_rows: bool 
         names, lonely = chosen(found, settings)
         findings += lonely
         for name in sorted(names):
-            schema, own, identity, has_key, large = found[name]
+            schema, own, identity, has_key, large, nulled = found[name]
             longest = _longest(cursor, schema, own) if measure_rows else None
-            findings += check_table(Table(name, IDENTITIES[identity], has_key, tuple(large), longest))
+            findings += check_table(Table(name, IDENTITIES[identity], has_key, tuple(large), longest, tuple(nulled)))
     return findings
 
 

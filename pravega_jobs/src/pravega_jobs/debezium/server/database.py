@@ -32,6 +32,7 @@ class Table:
         has_key: True if it has a primary key.
         large: columns without a limit of length whose values PostgreSQL may store beside the row (TOAST).
         longest: bytes of its longest row as JSON; None: not measured.
+        nulled: columns of `large` whose value Debezium writes as null if an update does not touch it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Table:
     has_key: bool
     large: tuple[str, ...] = ()
     longest: int | None = None
+    nulled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,18 @@ def check_table(table: Table) -> list[SettingFinding]:
         f"a large value of {', '.join(table.large)} that an update does not touch is not in its event, and a change of "
         "the key leaves it behind; what a row was before is not known"
     )
+    if table.nulled:
+        why += f". Of {', '.join(table.nulled)} it arrives as null, which no reader can tell from a null of the row"
     return [
-        SettingFinding(setting, table.identity, Harm.HIDES, why, "FULL, if old values or keys change"),
+        SettingFinding(setting, table.identity, Harm.HIDES, why, _remedy(table)),
         *_length(table),
     ]
+
+
+def _remedy(table: Table) -> str:
+    if not table.nulled:
+        return "FULL, if old values or keys change"
+    return f"FULL, if old values or keys change, or if {', '.join(table.nulled)} may have values of over 2,000 bytes"
 
 
 def _length(table: Table) -> list[SettingFinding]:

@@ -5,7 +5,6 @@ given has Debezium's default. Jobs name a file on their machine, which `settings
 requests.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.debezium.changes.options import UNAVAILABLE
+from pravega_jobs.debezium.server.properties import read_properties
 
 _SOURCE: Final = "debezium.source."
 _SINK: Final = "debezium.sink.pravega."
+_PLACEHOLDER: Final = f"{_SOURCE}unavailable.value.placeholder"
 _UNSIGNED: Final = ("mysql", "mariadb")
 _LONGEST: Final = 1_000_000  # bytes of a file of settings
 
@@ -74,30 +76,16 @@ _RULES: Final = (
         "events of a batch that fails are marked as done before their transaction commits", "false",
     ),
     _Rule(
+        _PLACEHOLDER, UNAVAILABLE, lambda value: value == UNAVAILABLE, Harm.SPOILS,
+        "large values that a change has not touched arrive as this text, and pass as data in reads that do not know it",
+        f"{UNAVAILABLE}, or give each read of the events option unavailable_placeholder with this text",
+    ),
+    _Rule(
         f"{_SOURCE}offset.flush.interval.ms", "60000", _is("0"), Harm.DOUBLES,
         "after a kill, all events since the last flush are written again", "0",
     ),
 )  # fmt: skip
 _KEY_SCHEMAS: Final = ("debezium.format.key.schemas.enable", "debezium.format.schemas.enable")
-
-
-def read_properties(text: str) -> dict[str, str]:
-    """The settings in a file `application.properties`: names and values, comments and blank lines left out.
-
-    Raises:
-        ConfigurationError: a line has no `=` or `:`.
-    """
-    settings = {}
-    for line in re.sub(r"\\\n\s*", "", text).splitlines():
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#!":
-            continue
-        matched = re.fullmatch(r"([^=:\s]+)\s*[=:]\s*(.*)", stripped)
-        if matched is None:
-            # The rest of the line may be a password.
-            raise ConfigurationError(f"the line that begins with {stripped.split()[0]!r} is not a setting: name=value")
-        settings[matched[1]] = matched[2]
-    return settings
 
 
 def check_settings(settings: Mapping[str, str]) -> list[SettingFinding]:

@@ -109,6 +109,8 @@ class Merging:
         again = found.changes[matched[found.changes]]
         if len(again):
             raise of_rows.twice(chunk, int(again[0]), self.merge)
+        if found.level.any():
+            found = of_rows.with_level(file.read(self.schema), chunk, found, self.merge)
         matched[found.changes] = True
         newer[found.changes] = found.newer
         gone[found.changes] = of_rows.deleted_of(short, self.merge)[found.rows]

@@ -38,9 +38,13 @@ class HistoryMerging(Merging):
         lengths = pc.binary_length(chunk.values[SEQUENCE_COLUMN].take(pa.array(firsts)).combine_chunks())
         distinct = chunk.values.select(list(self.merge.rules.key)).take(pa.array(firsts))
         found = find_versions(self._short_of(files, chunk), distinct, lengths, self.merge)
-        newest = found.newest.take(pa.array(keys))
-        is_new = pc.fill_null(pc.greater(chunk.values[SEQUENCE_COLUMN], newest), fill_value=True)
-        left = np.flatnonzero(np.asarray(is_new, bool) & ~_repeated(chunk, keys))
+        positions, newest = chunk.values[SEQUENCE_COLUMN], found.newest.take(pa.array(keys))
+        is_new = np.asarray(pc.fill_null(pc.greater(positions, newest), fill_value=True), bool)
+        # A later change at the position of the current version; after a delete it is one that Debezium repeats.
+        is_new |= np.asarray(pc.fill_null(pc.equal(positions, newest), fill_value=False), bool) & (
+            found.file_of[keys] != NONE
+        )
+        left = np.flatnonzero(is_new & ~_repeated(chunk, keys))
         self.counts.older += len(chunk) - len(left)
         if len(left):
             self._apply_newer(chunk.select(left), keys[left], found, files)

@@ -1,6 +1,8 @@
 """The rows of one file of a table, and changes, as the rows that replace the file's: no I/O.
 
-A row takes a change only if the change is newer, by `_sequence`. A row without `_sequence` is older than any change.
+A row takes a change only if the change is newer, by `_sequence`. A row without `_sequence` is older than any change. A
+change at the position of its row is one that Debezium repeats, or another one that the database's log has there: the
+row takes it if it says something else.
 """
 
 from collections.abc import Mapping
@@ -24,11 +26,15 @@ _CHANGE: Final = "number of the change"
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of a row of a file and the change of its key, both as numbers, and a mask of the changes that are newer."""
+    """Pairs of a row of a file and the change of its key, both as numbers.
+
+    `newer` is a mask of the changes that are newer, `level` of those that are at the position of their row.
+    """
 
     rows: Numbers
     changes: Numbers
     newer: Mask
+    level: Mask
 
 
 def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
@@ -51,7 +57,42 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
         raise twice(chunk, int(numbers[times > 1][0]), merge)
     old, new = found[SEQUENCE_COLUMN].take(rows), chunk.values[SEQUENCE_COLUMN].take(changes)
     check_kind(old, pc.binary_length(new), str(merge))
-    return Matches(rows, changes, np.asarray(pc.fill_null(pc.greater(new, old), fill_value=True), bool))
+    newer = np.asarray(pc.fill_null(pc.greater(new, old), fill_value=True), bool)
+    return Matches(rows, changes, newer, np.asarray(pc.fill_null(pc.equal(new, old), fill_value=False), bool))
+
+
+def with_level(rows: pa.Table, chunk: Chunk, matches: Matches, merge: Merge) -> Matches:
+    """The same pairs; changes at the position of their row are newer if they delete it or have another value.
+
+    Args:
+        rows: all rows of the file, with the table's columns.
+        chunk: the changes.
+        matches: the result of `match`.
+        merge: the merge.
+    """
+    at = np.flatnonzero(matches.level)
+    of_rows, changes = matches.rows[at], matches.changes[at]
+    differs = chunk.deletes[changes] & ~deleted_of(rows, merge)[of_rows]
+    for name in rows.column_names:
+        if name not in (*merge.rules.key, SEQUENCE_COLUMN):
+            new, old = chunk.values[name].take(pa.array(changes)), rows[name].take(pa.array(of_rows))
+            differs |= chunk.has(name)[changes] & differ(new, old)
+    newer = matches.newer.copy()
+    newer[at] = differs
+    return Matches(matches.rows, matches.changes, newer, matches.level)
+
+
+def differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Mask:
+    """A mask of the values that differ; null and NaN are values."""
+    try:
+        equal = pc.fill_null(pc.equal(new, old), fill_value=False)
+    except pa.ArrowNotImplementedError:  # structs, lists
+        return np.array([one != other for one, other in zip(new.to_pylist(), old.to_pylist(), strict=True)], bool)
+    equal = pc.or_(equal, pc.and_(pc.is_null(new), pc.is_null(old)))
+    if pa.types.is_floating(new.type):
+        both = pc.and_(pc.is_nan(new), pc.is_nan(old))
+        equal = pc.or_(equal, pc.fill_null(both, fill_value=False))
+    return ~np.asarray(equal, bool)
 
 
 def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:

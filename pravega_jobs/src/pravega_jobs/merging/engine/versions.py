@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pravega_jobs.merging.engine.chunks import Chunk, Mask
-from pravega_jobs.merging.engine.rows import check_unsent
+from pravega_jobs.merging.engine.rows import check_unsent, differ
 from pravega_jobs.merging.merges import Counts, Merge
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
@@ -82,7 +81,7 @@ def versions(chunk: Chunk, keys: Numbers, known: KnownVersions, merge: Merge, co
     compared = np.flatnonzero(follows & ~chunk.deletes)
     before = np.where(first, base, known.rows.num_rows + np.arange(len(chunk)) - 1)[compared]
     for name in _own(values, merge):
-        differs[compared] |= _differ(values[name].take(compared), _joined(known.rows, values, name).take(before))
+        differs[compared] |= differ(values[name].take(compared), _joined(known.rows, values, name).take(before))
     opens, closes = ~chunk.deletes & (~follows | differs), chunk.deletes & follows
     counts.inserted += int((opens & ~follows).sum())
     counts.updated += int((opens & follows).sum())
@@ -168,19 +167,6 @@ def _own(values: pa.Table, merge: Merge) -> list[str]:
 def _first(keys: Numbers) -> Mask:
     """A mask of the changes that are the first of their key."""
     return np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]))
-
-
-def _differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Mask:
-    """A mask of the values that differ; null and NaN are values."""
-    try:
-        equal = pc.fill_null(pc.equal(new, old), fill_value=False)
-    except pa.ArrowNotImplementedError:  # structs, lists
-        return np.array([one != other for one, other in zip(new.to_pylist(), old.to_pylist(), strict=True)], bool)
-    equal = pc.or_(equal, pc.and_(pc.is_null(new), pc.is_null(old)))
-    if pa.types.is_floating(new.type):
-        both = pc.and_(pc.is_nan(new), pc.is_nan(old))
-        equal = pc.or_(equal, pc.fill_null(both, fill_value=False))
-    return ~np.asarray(equal, bool)
 
 
 def _not_back(times: pa.ChunkedArray, keys: Numbers, since: Numbers, acts: Mask) -> Numbers:

@@ -6,7 +6,8 @@ every event begins a row, and if there are as many rows as events, each event is
 with white space around them, are put into objects, as in {"event":…}, which takes half as long again.
 
 JSON has no NaN, no infinities and no bytes. They are read as Spark and Java's Jackson write them: as the texts "NaN",
-"Infinity" and "-Infinity", and in base64.
+"Infinity" and "-Infinity", and in base64. The reader takes times with six digits behind the point; events with more are
+read again, with times as texts.
 """
 
 import json
@@ -23,6 +24,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import borders_of, numbers, values_of
 from aiopravega.schema.arrow.base64_texts import bytes_of
 from aiopravega.schema.arrow.block import BlockError, DecodedBlock, decode_or_search
+from aiopravega.schema.arrow.time_texts import LONG, times_of
 
 _FIELD: Final = "event"
 _OPEN: Final = f'{{"{_FIELD}":'.encode()
@@ -41,18 +43,27 @@ _UNREADABLE: Final = (pa.types.is_map, pa.types.is_time, pa.types.is_duration, p
 _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
 
 
+class _Parsing:
+    """The columns of a schema as Arrow reads them: from events alone, and from events inside of objects."""
+
+    def __init__(self, schema: pa.Schema, *, times_are_texts: bool = False) -> None:
+        fields = [field.with_type(_as_read(field.type, times_are_texts=times_are_texts)) for field in schema]
+        self.schema = pa.schema(fields)
+        self.plain = pa_json.ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="ignore")
+        self.enclosed = pa_json.ParseOptions(
+            explicit_schema=pa.schema([(_FIELD, pa.struct(fields))]), unexpected_field_behavior="ignore"
+        )
+
+
 class JsonDecoder:
     """Decodes objects into columns of a schema: absent fields are null, undeclared fields are ignored."""
 
     def __init__(self, schema: pa.Schema, *, threads: bool = False) -> None:
         self._schema = schema
         self._has_reals = any(_contains(field.type, pa.types.is_floating) for field in schema)
+        self._has_times = any(_contains(field.type, _is_time) for field in schema)
         self._threads = threads
-        fields = [field.with_type(_as_read(field.type)) for field in schema]
-        self._plain = pa_json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
-        self._enclosed = pa_json.ParseOptions(
-            explicit_schema=pa.schema([(_FIELD, pa.struct(fields))]), unexpected_field_behavior="ignore"
-        )
+        self._usual, self._texts = _Parsing(schema), _Parsing(schema, times_are_texts=True)
 
     def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of the schema."""
@@ -77,23 +88,24 @@ class JsonDecoder:
         try:
             payloads.cast(pa.string())  # the reader does not check that a text is UTF-8
             try:
-                return self._read(payloads)
+                return self._read(payloads, self._usual)
             except pa.ArrowException:
+                has_long = self._has_times and pc.any(pc.match_substring_regex(payloads, LONG)).as_py()
                 again = self._with_numbers(payloads)
-                if again is None:
+                if again is None and not has_long:
                     raise
-                return self._read(again)
+                return self._read(payloads if again is None else again, self._texts if has_long else self._usual)
         except pa.ArrowException as error:
             raise BlockError(_reason(error)) from None
 
-    def _read(self, payloads: pa.BinaryArray) -> list[pa.Array]:
+    def _read(self, payloads: pa.BinaryArray, parsing: _Parsing) -> list[pa.Array]:
         # A single event is also put into an object, so that all errors have the same form.
         if len(payloads) > 1 and _are_lines_of_objects(payloads):
-            return self._columns(self._lines(payloads), len(payloads))
-        events = self._inside(payloads)
+            return self._columns(self._lines(payloads, parsing), len(payloads))
+        events = self._inside(payloads, parsing)
         if events.null_count:
             raise BlockError("it is null, not a JSON object")
-        return self._columns(pa.Table.from_arrays(events.flatten(), schema=self._plain.explicit_schema), len(events))
+        return self._columns(pa.Table.from_arrays(events.flatten(), schema=parsing.schema), len(events))
 
     def _with_numbers(self, payloads: pa.BinaryArray) -> pa.BinaryArray | None:
         """The payloads with NaN and infinities as the reader takes them, without quotes; None: there are none."""
@@ -105,16 +117,16 @@ class JsonDecoder:
             return None
         return values_of([new or old for new, old in zip(found, given, strict=True)], pa.binary())
 
-    def _lines(self, payloads: pa.BinaryArray) -> pa.Table:
+    def _lines(self, payloads: pa.BinaryArray, parsing: _Parsing) -> pa.Table:
         text = pa.py_buffer(_joined(payloads, _NEW_LINE))
         size = _BLOCK if self._threads else text.size + 1
         options = pa_json.ReadOptions(use_threads=self._threads, block_size=size)
-        return pa_json.read_json(pa.BufferReader(text), options, self._plain)
+        return pa_json.read_json(pa.BufferReader(text), options, parsing.plain)
 
-    def _inside(self, payloads: pa.BinaryArray) -> pa.StructArray:
+    def _inside(self, payloads: pa.BinaryArray, parsing: _Parsing) -> pa.StructArray:
         text = b"".join((_OPEN, _joined(payloads, _CLOSE + _OPEN), _CLOSE))
         options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
-        table = pa_json.read_json(pa.BufferReader(text), options, self._enclosed)
+        table = pa_json.read_json(pa.BufferReader(text), options, parsing.enclosed)
         if table.num_rows != len(payloads):
             raise BlockError(_SEVERAL)
         return table.column(_FIELD).combine_chunks()
@@ -173,23 +185,33 @@ def _inner(kind: pa.DataType) -> list[pa.Field]:
     return [kind.value_field] if pa.types.is_list(kind) else []
 
 
-def _as_read(kind: pa.DataType) -> pa.DataType:
+def _is_time(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and bool(kind.unit == "us")
+
+
+def _is_coded(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or _is_time(kind)
+
+
+def _as_read(kind: pa.DataType, *, times_are_texts: bool) -> pa.DataType:
     """The type for the reader. Dates are read as texts, for which it expects numbers, and bytes as texts in base64."""
-    if pa.types.is_date32(kind) or pa.types.is_binary(kind):
+    if pa.types.is_date32(kind) or pa.types.is_binary(kind) or (times_are_texts and _is_time(kind)):
         return pa.string()
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_as_read(field.type)) for field in kind])
+        return pa.struct([field.with_type(_as_read(field.type, times_are_texts=times_are_texts)) for field in kind])
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_as_read(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_as_read(kind.value_type, times_are_texts=times_are_texts)))
     return kind
 
 
 def _as_wanted(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The column as the reader has made it, in the type of the schema; bytes are in base64."""
-    if not _contains(kind, pa.types.is_binary):
-        return column.cast(kind)
+    """The column as the reader has made it, in the type of the schema; bytes are in base64, times may be texts."""
     if pa.types.is_binary(kind):
         return bytes_of(column)
+    if _is_time(kind) and pa.types.is_string(column.type):
+        return times_of(column).cast(pa.int64()).cast(kind)
+    if column.type == kind or not _contains(kind, _is_coded) or _is_time(kind):
+        return column.cast(kind)
     if pa.types.is_struct(kind):
         parts = [_as_wanted(column.field(index), field.type) for index, field in enumerate(kind)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
