@@ -122,7 +122,7 @@ class RangeCalls:
     def follow(self, stream: StreamName | str, *, since: Position | str) -> Follower:
         """The events of a stream from a cut on, and those that are written later, until the stream is sealed.
 
-        What comes back is used with `async for`. Its `cut` is after the last event that it gave, and `batch` gives all
+        The reader is used with `async for`. Its `cut` is after the last event that it gave, and `batch` gives all
         events that have come. Use it with `async with`: at the end its open requests are dropped.
 
         Args:

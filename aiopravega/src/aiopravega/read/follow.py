@@ -174,7 +174,7 @@ class Follower:
         return (await self._planner.resolve(StreamCutRange(self._since, self._since), self._stream)).start
 
     async def _part(self, segment: SegmentId) -> SegmentRange:
-        """The bytes of a segment that can be read now, checked as those of any range."""
+        """The bytes of a segment that can be read now, checked like any range."""
         here = StreamCut(self._stream, {segment: self._positions[segment]})
         try:
             return await self._planner.segment_range(segment, StreamCutRange(here, UNBOUNDED))
@@ -197,7 +197,7 @@ class Follower:
                 self._waits.wait(part.segment, part.start)
                 continue
             if self._over >= self._positions.keys():
-                # In this order: no segment follows those of a sealed stream.
+                # In this order: after the seal no segment is added.
                 is_sealed = not await self._controller.current_segments(self._stream)
                 if await self._let_enter():
                     continue

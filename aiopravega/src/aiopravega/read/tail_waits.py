@@ -23,7 +23,7 @@ _FEWEST_BYTES: Final = 8
 
 
 class News(Enum):
-    """What a request at the tail of a segment was answered."""
+    """The answer to a request at the tail of a segment."""
 
     CHANGED = auto()  # there is data, or the segment was sealed, truncated or deleted
     NOTHING = auto()
