@@ -221,7 +221,7 @@ class Follower:
                 raise news
 
     async def _let_enter(self) -> bool:
-        """Go on from segments that are over to their successors; returns whether there were any."""
+        """Continue in the successors of segments that are over; returns whether there were any."""
         try:
             entered = await self._succession.enter()
         except SegmentNotFoundError:

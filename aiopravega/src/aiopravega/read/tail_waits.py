@@ -49,7 +49,7 @@ class TailWaits:
         return bool(self._answered)
 
     def wait(self, segment: SegmentId, offset: int) -> None:
-        """Have the segment store say when a segment goes on after an offset."""
+        """Have the segment store say when a segment continues after an offset."""
         task = self._open[segment] = asyncio.create_task(self._ask(segment, offset))
 
         def answered(task: asyncio.Task[News | PravegaError]) -> None:
