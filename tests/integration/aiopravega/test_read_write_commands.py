@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamCut, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.commands.main import main
 
@@ -181,7 +181,11 @@ async def test_new_events_are_followed_until_the_seal_or_an_interrupt(client, st
             assert each.stdout is not None
             assert await each.stdout.readline() == b"event %d\n" % number
     followers[0].send_signal(signal.SIGINT)
-    assert (await followers[0].communicate(), followers[0].returncode) == ((b"", b""), 130)
+    out, said = await followers[0].communicate()
+    assert (out, followers[0].returncode) == (b"", 130)
+    again = said.decode().split()
+    assert again[:-1] == ["to", "continue:", "pravega", "read", str(stream), "--follow", "--start"]
+    assert StreamCut.from_text(again[-1]) == await client.tail(stream)
 
     await client.seal_stream(stream)
 

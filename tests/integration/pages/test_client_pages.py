@@ -1,6 +1,7 @@
 """The code on the pages about the client runs, and does what the pages say; so do the commands that stand beside it."""
 # long because: a test for each page, which share the stream and the fixtures
 
+import asyncio
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ import pytest
 from tests.pages.blocks import ROOT
 
 import dagster_pravega
-from aiopravega import StreamCutRange, StreamName, groups
+from aiopravega import StreamCut, StreamCutRange, StreamName, groups
 from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.intervals import take_recorded
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
@@ -58,6 +59,20 @@ def test_compare_ranges(open_page, cuts):
     first, second, third = cuts
 
     open_page("compare-ranges").give(first=first, second=second, third=third).run()
+
+
+def test_follow_a_stream(open_page, client, scope, fill, capsys):
+    fill("orders", *EVENTS)
+    client.seal_stream(f"{scope}/orders")
+    read: list[bytes] = []
+    page = open_page("follow-a-stream").give(handle=read.append, handle_all=read.extend).run(1, 2)
+    asyncio.run(page.names["follow"]("earliest"))
+    page.give(continue_at="earliest").run(3)
+    assert read == EVENTS * 3
+    page.run(4)
+    assert client.head(f"{scope}/orders") != StreamCut.from_text(page.names["continue_at"])
+    assert page.command("pravega read examples/orders")[1] == 0
+    assert capsys.readouterr().out.split("\n") == [*(event.decode() for event in EVENTS), ""]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ process that made it.
 """
 
 from aiopravega.blocking.client import PravegaClient
+from aiopravega.blocking.follow import Follower
 from aiopravega.blocking.ledger import CommitLedger, CommitProtocol, CutLedger, KeyValueTable, LeaseKeeper
 from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHandle
 
@@ -13,6 +14,7 @@ __all__ = [
     "CommitProtocol",
     "CutLedger",
     "EventWriter",
+    "Follower",
     "KeyValueTable",
     "LeaseKeeper",
     "PravegaClient",

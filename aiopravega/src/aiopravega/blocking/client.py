@@ -4,6 +4,7 @@ from typing import Self
 
 from aiopravega import client as aio
 from aiopravega.blocking.bridge import OpenFace, calls, iterates, waits
+from aiopravega.blocking.follow import Follower
 from aiopravega.blocking.ledger import CommitLedger, CutLedger, KeyValueTable
 from aiopravega.blocking.writes import EventWriter, OpeningTransaction, Transaction, TransactionHandle
 from aiopravega.config import PravegaConfig
@@ -99,6 +100,7 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     union = waits(aio.PravegaClient.union)
     clip = waits(aio.PravegaClient.clip)
     read = iterates(aio.PravegaClient.read)
+    follow = calls(aio.PravegaClient.follow, Follower)
     fetch = waits(aio.PravegaClient.fetch)
 
     # --- event time -----------------------------------------------------------------------------------------

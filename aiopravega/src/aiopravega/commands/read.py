@@ -1,13 +1,13 @@
 """The command `pravega read`: it prints the events of a stream, one a line.
 
-It ends at the tail as it was at the start, unless it is to follow. Memory holds some megabytes, however long the
-stream is.
+It ends at the tail as it was at the start, unless it is to follow; an interrupt then prints the cut to continue from.
+Memory holds some megabytes, however long the stream is.
 """
 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -17,18 +17,17 @@ import click
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import REGISTRY, SPAN, STREAM, Option, Options, stream_of, verb
 from aiopravega.commands.grammar import DONE
-from aiopravega.cuts import UNBOUNDED, StreamCutRange
-from aiopravega.errors import ConfigurationError, MalformedEventError, NoWatermarksError
-from aiopravega.intervals.conditions.tails import TailWatch
+from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, MalformedEventError, NoWatermarksError, PravegaError
 from aiopravega.names import StreamName
 from aiopravega.positions import NamedCut
 from aiopravega.read import Event, EventPointer
 from aiopravega.read.calls import find_range
+from aiopravega.read.follow import Follower
 
 # A value for JSON, and its text.
 Decode = Callable[[bytes], Awaitable[Any]]
 _FORMATS: Final = ("text", "hex", "json", "registry")
-_EVERY_SECONDS: Final = 0.5
 # Controls that a terminal would obey.
 _SHOWN_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
@@ -61,15 +60,39 @@ async def command(client: PravegaClient, options: Options) -> int:
     if follows and (options.end is not None or options.until is not None):
         raise ConfigurationError("--follow and --tail have no end: leave --end and --to out")
     wanted = await _range(client, stream, options)
-    left = options.most
     async with _decoding(client, stream, options) as decode:
-        async for part in _parts(client, stream, wanted, follows=follows):
-            async with aclosing(client.read(part)) as events:
-                async for event in events:
-                    await _print(event, decode, options)
-                    if left is not None and (left := left - 1) == 0:
-                        return DONE
+        if follows:
+            return await _follow(client.follow(stream, since=wanted.start), decode, options)
+        left = options.most
+        async with aclosing(client.read(wanted)) as events:
+            async for event in events:
+                await _print(event, decode, options)
+                if left is not None and (left := left - 1) == 0:
+                    break
+    return DONE
+
+
+async def _follow(events: Follower, decode: Decode, options: Options) -> int:
+    left = options.most
+    current: Event | None = None  # until it is printed
+    async with events:
+        try:
+            async for event in events:
+                current = event
+                await _print(event, decode, options)
+                current = None
+                if left is not None and (left := left - 1) == 0:
+                    break
+                if not events.ready:
+                    sys.stdout.flush()
+        except (PravegaError, asyncio.CancelledError):
+            positions = dict(events.cut.positions)
+            if current is not None:
+                positions[current.segment] = current.offset
             sys.stdout.flush()
+            cut = StreamCut(events.stream, positions).to_text()
+            click.echo(f"to continue: pravega read {events.stream} --follow --start {cut}", err=True)
+            raise
     return DONE
 
 
@@ -93,22 +116,6 @@ async def _range(client: PravegaClient, stream: StreamName, options: Options) ->
     except NoWatermarksError as error:
         raise NoWatermarksError(f"{error}. Until then, read by cuts: --start and --end") from None
     return await find_range(client, stream, found.start, UNBOUNDED if options.until is None else found.end)
-
-
-async def _parts(
-    client: PravegaClient, stream: StreamName, first: StreamCutRange, *, follows: bool
-) -> AsyncGenerator[StreamCutRange, None]:
-    yield first
-    watch, end = TailWatch(stream), first.end
-    while follows:
-        tail = await watch.check(client)
-        if tail.cut != end:
-            yield StreamCutRange(end, tail.cut)
-            end = tail.cut
-        elif tail.is_sealed:
-            return
-        else:
-            await asyncio.sleep(_EVERY_SECONDS)
 
 
 async def _print(event: Event, decode: Decode, options: Options) -> None:

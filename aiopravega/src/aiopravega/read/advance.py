@@ -1,9 +1,8 @@
 """The cut that is a given number of bytes after another cut: the end of a bounded step through a stream.
 
-All segments of a cut advance by the same number of bytes, or to their ends, so that none falls behind. Where a scaling
-replaced segments, their successors enter the cut together, as soon as all segments that they replace are read to their
-ends: so a cut covers every routing key once, and no event comes before an older one of its key. Only segments that the
-step reaches are asked for, however long the stream is.
+All segments of a cut advance by the same number of bytes, or to their ends, so that none falls behind. Which segments
+come next after a scaling is in `aiopravega.read.succession`. Only segments that the step reaches are asked for, however
+long the stream is.
 """
 
 import asyncio
@@ -18,6 +17,7 @@ from aiopravega.names import SegmentId
 from aiopravega.read.events import read_bytes
 from aiopravega.read.plan import Planner
 from aiopravega.read.split import Splitter
+from aiopravega.read.succession import Succession
 from aiopravega.store import SegmentStore
 
 
@@ -111,18 +111,17 @@ class Advance:
     ) -> None:
         self._end = wanted.end.positions
         self._part_of = part_of
-        self._ask_successors = successors
         self._starts = starts
         self._positions = dict(wanted.start.positions)
         self._parts: dict[SegmentId, SegmentRange] = {}
-        self._successors: dict[SegmentId, Sequence[Successor]] = {}
+        self._succession = Succession(self._positions, successors, self._is_done, self._end)
 
     async def advance(self, max_bytes: int) -> Mapping[SegmentId, int]:
         """The positions of the cut where the step ends."""
         left = max_bytes
         while True:
             await self._learn_new_segments()
-            if await self._enter_successors():
+            if await self._succession.enter():
                 continue
             moving = [segment for segment in self._positions if not self._is_done(segment)]
             if not moving or left <= 0:
@@ -134,7 +133,7 @@ class Advance:
                 self._positions[segment] += distance
             left -= distance * len(moving)
         await self._move_to_event_starts()
-        await self._enter_successors()
+        await self._succession.enter()
         return self._positions
 
     async def _learn_new_segments(self) -> None:
@@ -145,71 +144,6 @@ class Advance:
     def _is_done(self, segment: SegmentId) -> bool:
         part = self._parts.get(segment)  # a segment that has just entered the cut is not known yet
         return part is not None and not 0 <= self._positions[segment] < part.end
-
-    async def _enter_successors(self) -> bool:
-        """Put successors of segments that have been read to their ends into the cut; returns whether there were any."""
-        entered = False
-        for segment in list(self._positions):
-            # Segments of the range's end stay in the cut, even if they have been replaced since.
-            if segment not in self._positions or segment in self._end or not self._is_done(segment):
-                continue
-            before, after = await self._replacement(segment)
-            if after and await self._are_over(before):
-                for each in before & self._positions.keys():
-                    del self._positions[each]
-                self._positions.update(dict.fromkeys(after, 0))
-                entered = True
-        return entered
-
-    async def _replacement(self, segment: SegmentId) -> tuple[set[SegmentId], set[SegmentId]]:
-        """The segments that were replaced together with a segment, and their successors that are not in the cut yet.
-
-        A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both. If 2 entered when 0 ends, the cut would have
-        no position for the part of 0 that continues in 3, or two positions for the part that continues in 2.
-        """
-        before: set[SegmentId] = set()
-        after: set[SegmentId] = set()
-        waiting = {segment}
-        while waiting:
-            each = waiting.pop()
-            before.add(each)
-            for successor in await self._successors_of(each):
-                waiting.update(set(successor.predecessors) - before)
-                if not self._positions.keys().isdisjoint(successor.predecessors):
-                    after.add(successor.segment)
-        return before, after - self._positions.keys()
-
-    async def _are_over(self, segments: set[SegmentId]) -> bool:
-        """True if the cut is at or after the ends of all these segments, and the range does not end in any of them."""
-        for segment in segments:
-            if segment in self._positions:
-                if segment in self._end or not self._is_done(segment):
-                    return False
-            elif await self._is_ahead(segment):
-                return False
-        return True
-
-    async def _is_ahead(self, segment: SegmentId) -> bool:
-        """True if a segment that is not in the cut will enter it later.
-
-        If not, it has been left already: a cut of Java's readers has no position for a segment that they have read,
-        while its successors wait for another segment.
-        """
-        waiting = [position for position in self._positions if position not in self._end]
-        seen = set(waiting)
-        while waiting:
-            for successor in await self._successors_of(waiting.pop()):
-                if successor.segment == segment:
-                    return True
-                if successor.segment not in seen and successor.segment.epoch < segment.epoch:
-                    seen.add(successor.segment)
-                    waiting.append(successor.segment)
-        return False
-
-    async def _successors_of(self, segment: SegmentId) -> Sequence[Successor]:
-        if segment not in self._successors:
-            self._successors[segment] = await self._ask_successors(segment)
-        return self._successors[segment]
 
     async def _move_to_event_starts(self) -> None:
         """Move positions inside a segment to starts of events."""

@@ -6,10 +6,11 @@ from aiopravega.control import Controller
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from aiopravega.positions import NamedCut, Position
+from aiopravega.positions import NamedCut, Position, parse_position
 from aiopravega.read.advance import Advancer
 from aiopravega.read.arithmetic import Arithmetic
 from aiopravega.read.events import Event, read_ranges
+from aiopravega.read.follow import Follower
 from aiopravega.read.history import Order
 from aiopravega.read.parts import Divider
 from aiopravega.read.plan import Planner
@@ -116,6 +117,28 @@ class RangeCalls:
         """
         async for event in read_ranges(self.store, await self.plan(wanted, stream)):
             yield event
+
+    @takes_stream
+    def follow(self, stream: StreamName | str, *, since: Position | str) -> Follower:
+        """The events of a stream from a cut on, and those that are written later, until the stream is sealed.
+
+        The reader is used with `async for`. Its `cut` is after the last event that it gave, and `batch` gives all
+        events that have come. Use it with `async with`: at the end its open requests are dropped.
+
+        Args:
+            stream: a StreamName, or a text `scope/stream`.
+            since: a cut, such as the `cut` of an earlier reader, or its text; `earliest` or `latest`.
+
+        Raises:
+            InvalidStreamCutError: the text is neither a name nor a cut; or the cut is of another stream.
+            InvalidRangeError: while it reads: the cut lies beyond the tail.
+            StreamTruncatedError: while it reads: retention or a truncation removed events that it has not given.
+            StreamMadeAgainError: while it reads: the stream was deleted and made again.
+            StreamNotFoundError: while it reads: the stream does not exist, or was deleted.
+        """
+        name = StreamName.of(stream)
+        position = parse_position(since, name) if isinstance(since, str) else since
+        return Follower(self.controller, self.store, self._planner, name, position)
 
 
 async def find_cut(client: RangeCalls, stream: StreamName, position: Position) -> StreamCut:

@@ -77,7 +77,7 @@ async def read_windows(store: SegmentStore, wanted: SegmentRange) -> AsyncGenera
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[Event]:
+async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncGenerator[Event, None]:
     """The events of one segment's range; a long event may be in memory twice.
 
     Raises:

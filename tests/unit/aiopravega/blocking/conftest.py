@@ -49,6 +49,7 @@ def faces() -> Iterator[dict[str, Face[Any]]]:
     made: list[Face[Any]] = [
         client,
         client.writer(STREAM),
+        client.follow(STREAM, since=CUT),
         transaction,
         client.attach_transaction(STREAM, uuid.uuid4()),
         client.table("examples", "table"),

@@ -21,8 +21,8 @@ from aiopravega.schema.open import blocks as opening
 
 CLASSES = [
     "BlockReader", "CommitLedger", "CommitProtocol", "CutLedger", "Deserializer", "EncodingCache", "EventWriter",
-    "KeyValueTable", "LeaseKeeper", "PravegaCatalog", "PravegaClient", "SchemaRegistry", "TakenRange", "Transaction",
-    "TransactionHandle",
+    "Follower", "KeyValueTable", "LeaseKeeper", "PravegaCatalog", "PravegaClient", "SchemaRegistry", "TakenRange",
+    "Transaction", "TransactionHandle",
 ]  # fmt: skip
 
 # The way from the blocking form to the asyncio one, which all have.
@@ -42,6 +42,8 @@ ONLY_ASYNCIO = {
     "CommitLedger.put": "a part of the protocol, which no program calls",
     "CommitLedger.sweeper": "a part of the protocol, which no program calls",
     "CommitLedger.turns": "a part of the protocol, which no program calls",
+    "Follower.fill": "the blocking form calls it where it has to wait",
+    "Follower.take": "the blocking form takes events with it in its caller's thread",
     "KeyValueTable.create_if_missing": "a part of the ledgers, which make their tables by it",
     "Deserializer.readers": "the blocking form reads with it in its caller's thread",
 }
