@@ -4,6 +4,7 @@ References within the schema are followed, others are not: nothing is fetched.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
@@ -14,6 +15,15 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, specification_with
 
 from aiopravega.errors import InvalidSchemaError
+from aiopravega.schema.json.dialect import (
+    BY_NAME,
+    ONE,
+    SEVERAL,
+    dialect_of,
+    ref_stands_alone,
+    subschemas,
+    with_required_lists,
+)
 from aiopravega.schema.registry.model import SchemaInfo
 
 # Keywords about a schema that do not change which values it admits.
@@ -25,12 +35,6 @@ ANNOTATIONS: Final = frozenset(
 _EVALUATING: Final = frozenset(
     {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
-_DRAFT_4: Final = "http://json-schema.org/draft-04/schema#"
-_DRAFT_2020: Final = "https://json-schema.org/draft/2020-12/schema"
-# Up to draft 7, keywords beside a $ref do not count.
-_REF_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
-_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 # Keywords whose schemas apply to the same value: lists of schemas, one schema, schemas by names.
 _LISTED: Final = ("allOf", "anyOf", "oneOf")
 _ONE: Final = ("not", "if", "then", "else")
@@ -55,7 +59,7 @@ class SchemaNode:
     document: Document
 
     def at(self, schema: Any) -> "SchemaNode":
-        """A schema inside this one."""
+        """A schema inside this one; not its list of properties, and no value of `const` or `default`."""
         if isinstance(schema, dict) and ("$id" in schema or "id" in schema):
             resource = _specification(self.document.validator).create_resource(schema)
             return SchemaNode(schema, self.resolver.in_subresource(resource), self.document)
@@ -73,9 +77,12 @@ class SchemaNode:
         """The errors of a value by this schema, as errors of `jsonschema`.
 
         Raises:
-            Unresolvable: a reference leads out of the document.
+            Unresolvable: a reference leads out of the document, or Python cannot read a pattern.
         """
-        return list(self.document.validator.evolve(schema=self.schema).iter_errors(value))
+        try:
+            return list(self.document.validator.evolve(schema=self.schema).iter_errors(value))
+        except re.error as error:
+            raise Unresolvable(ref=f"the pattern {error.pattern!r}") from None
 
     @property
     def keywords(self) -> Mapping[str, Any]:
@@ -106,11 +113,13 @@ def read(schema: SchemaInfo) -> SchemaNode:
         raise InvalidSchemaError(f"the JSON Schema of {schema.type} is nested too deeply") from None
     if not isinstance(value, dict | bool):
         raise InvalidSchemaError(f"the JSON Schema of {schema.type} is {type(value).__name__}, not an object")
-    dialect = _dialect(value)
+    dialect = dialect_of(value)
     kind = jsonschema.validators.validator_for({"$schema": dialect}, default=None)
     used = kind or jsonschema.Draft202012Validator
+    if kind is not jsonschema.Draft3Validator:
+        value = with_required_lists(value)
     try:
-        used.check_schema(value)
+        used.check_schema(value, format_checker=_without_patterns(used.FORMAT_CHECKER))
     except jsonschema.SchemaError as error:
         raise InvalidSchemaError(f"the JSON Schema of {schema.type}, at {error.json_path}: {error.message}") from None
     resource = _specification(used).create_resource(value)
@@ -118,22 +127,19 @@ def read(schema: SchemaInfo) -> SchemaNode:
     validator = used(value, registry=registry, format_checker=used.FORMAT_CHECKER)
     # Draft 3 has other keywords; the meaning of a custom dialect is not known.
     known = kind is not None and kind is not jsonschema.Draft3Validator
-    document = Document(validator, known, any(part in dialect for part in _REF_ALONE))
+    document = Document(validator, known, ref_stands_alone(dialect))
     return SchemaNode(value, registry.resolver_with_root(resource), document)
+
+
+def _without_patterns(checker: Any) -> Any:
+    """A checker of formats that admits all patterns: those of JavaScript are not those of Python."""
+    chosen = jsonschema.FormatChecker(())
+    chosen.checkers = {name: check for name, check in checker.checkers.items() if name != "regex"}
+    return chosen
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
-
-
-def _dialect(value: Any) -> str:
-    if isinstance(value, dict):
-        if isinstance(value.get("$schema"), str):
-            return str(value["$schema"])
-        # Only draft 4 and older have `id`; Jackson, which Java's serializers use, names no dialect.
-        if isinstance(value.get("id"), str) and "$id" not in value:
-            return _DRAFT_4
-    return _DRAFT_2020
 
 
 def _specification(validator: Any) -> Specification[Any]:
@@ -167,18 +173,24 @@ def _same_keyword(
         if first is None or second is None:
             return bool(ours == theirs and first is second)
         return _same(first, second, seen)
-    if key in _BY_NAME and isinstance(ours, dict) and isinstance(theirs, dict):
+    if key in BY_NAME and isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(_same_part(one, other, ours[n], theirs[n], seen) for n in ours)
-    if key in _SEVERAL and isinstance(ours, list) and isinstance(theirs, list):
+    if key in SEVERAL and isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(
             _same_part(one, other, *pair, seen) for pair in zip(ours, theirs, strict=True)
         )
-    return _same_part(one, other, ours, theirs, seen)
+    if key in ONE:
+        return _same_part(one, other, ours, theirs, seen)
+    return _same_text(ours, theirs)
 
 
 def _same_part(one: SchemaNode, other: SchemaNode, ours: Any, theirs: Any, seen: set[tuple[int, int]]) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _same(one.at(ours), other.at(theirs), seen)
+    return _same_text(ours, theirs)
+
+
+def _same_text(ours: Any, theirs: Any) -> bool:
     # As text: to Python, true equals 1.
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
@@ -228,5 +240,4 @@ def _references(root: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
         node = waiting.pop()
         if isinstance(node.schema, dict) and isinstance(node.schema.get("$ref"), str):
             yield node.schema["$ref"], node
-        parts = node.schema.values() if isinstance(node.schema, dict) else node.schema
-        waiting += [node.at(part) for part in parts if isinstance(part, dict | list)]
+        waiting += [node.at(part) for part in subschemas(node.schema) if isinstance(part, dict)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema.events import OneByOne, Read, Write
+from aiopravega.schema.json.dialect import dialect_of, with_required_lists
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 _DECODER: Final = json.JSONDecoder()
@@ -144,7 +145,9 @@ def _validator(document: Any) -> Callable[[Any], str]:
         jsonschema: Any = import_module("jsonschema")
     except ImportError:
         raise ConfigurationError("validating JSON needs jsonschema: pip install 'aiopravega[json]'") from None
-    kind = jsonschema.validators.validator_for(document)
+    kind = jsonschema.validators.validator_for({"$schema": dialect_of(document)})
+    if kind is not jsonschema.Draft3Validator:
+        document = with_required_lists(document)
     try:
         kind.check_schema(document)
     except jsonschema.SchemaError as error:

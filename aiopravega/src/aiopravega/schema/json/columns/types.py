@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import list_of
+from aiopravega.schema.json.dialect import dialect_of, identified, ref_stands_alone
 
 _SIMPLE: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -49,14 +50,38 @@ class _Reader:
     def type_of(self, schema: Any, path: str) -> pa.DataType:
         if not isinstance(schema, dict):
             raise self.complain(path, f"{json.dumps(schema)} allows anything")
-        if "$ref" in schema:
+        if "$ref" in schema and ref_stands_alone(dialect_of(self.document)):
             return self._referred(schema["$ref"], path)
+        found = [] if "$ref" not in schema else [self._referred(schema["$ref"], path)]
         for word in ("anyOf", "oneOf", "allOf"):
             if word in schema:
                 choices = [choice for choice in schema[word] if choice != {"type": "null"}]
                 if len(choices) != 1:
                     raise self.complain(path, f"{word} has {len(choices)} types, and a column has one")
-                return self.type_of(choices[0], path)
+                found.append(self.type_of(choices[0], path))
+        # "object" alone says no more than the part beside it.
+        bare = schema.get("type", "object") in ("object", ["object"], ["object", "null"], ["null", "object"])
+        if not found or not bare or schema.keys() & {"properties", "enum"}:
+            found.insert(0, self._own(schema, path))
+        first, *others = found
+        for other in others:
+            first = self._both(first, other, path)
+        return first
+
+    def _both(self, one: pa.DataType, other: pa.DataType, path: str) -> pa.DataType:
+        """The type of a value that two schemas describe: both have their properties, or say the same."""
+        if one == other:
+            return one
+        if not pa.types.is_struct(one) or not pa.types.is_struct(other):
+            raise self.complain(path, f"one part of the schema says {one}, another one {other}")
+        fields = {each.name: each.type for each in one}
+        for each in other:
+            kind = fields.get(each.name, each.type)
+            fields[each.name] = self._both(kind, each.type, f"{path}.{each.name}")
+        return pa.struct(list(fields.items()))
+
+    def _own(self, schema: dict[str, Any], path: str) -> pa.DataType:
+        """The type by the keywords of a schema itself."""
         kind = self._kind(schema, path)
         if kind in _SIMPLE:
             return _SIMPLE[kind]
@@ -84,12 +109,13 @@ class _Reader:
         return str(wanted[0])
 
     def _referred(self, reference: str, path: str) -> pa.DataType:
-        if not reference.startswith("#"):
-            raise self.complain(path, f"{reference} is outside of the schema")
         if reference in self.open:
             raise self.complain(path, f"{reference} contains itself")
-        part: Any = self.document
-        for step in reference[1:].split("/")[1:]:
+        address, _, place = reference.partition("#")
+        part: Any = identified(self.document).get(address) if address else self.document
+        if part is None:
+            raise self.complain(path, f"{reference} is outside of the schema")
+        for step in place.split("/")[1:]:
             part = part.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(part, dict) else None
         if part is None:
             raise self.complain(path, f"{reference} is not in the schema")
