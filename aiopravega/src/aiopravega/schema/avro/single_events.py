@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta
 from io import BytesIO
 from typing import Any, Final, NoReturn
 
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.defaults import datum
@@ -181,7 +181,13 @@ class _Shapes:
         return _shape_of_record(name, shapes), adapt
 
     def _default(self, field: avro.RecordField) -> Callable[[], Any]:
-        value = value_reader(field.type, field.type, self._fastavro)(BytesIO(datum(field.type, field.default)))
+        try:
+            value = value_reader(field.type, field.type, self._fastavro)(BytesIO(datum(field.type, field.default)))
+        except (ValueError, OverflowError) as error:  # such as a date after the year 9999
+            raise ConfigurationError(
+                f"the default {field.default!r} of field {field.name!r} has no value in Python: {error}. Read the "
+                "events as columns, or change the default"
+            ) from None
         return (lambda: deepcopy(value)) if isinstance(value, list | dict) else lambda: value
 
 
