@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
@@ -143,6 +144,13 @@ DECLARED_ONLY = Option(
     ["--declared-only"],
     is_flag=True,
     help="JSON: assume that writers write declared properties only, where additionalProperties is not given",
+)
+PROTO_PATH = Option(
+    ["--proto-path", "-I"],
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="of a .proto file: where its imports are, several in their order; default: the folder of the file",
 )
 NEW_POLICY = Option(
     ["--new-policy"],

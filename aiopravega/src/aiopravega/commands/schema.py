@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from aiopravega.commands.common import DECLARED_ONLY, NEW_POLICY, STREAM, Option, Options, verb
+from aiopravega.commands.common import DECLARED_ONLY, NEW_POLICY, PROTO_PATH, STREAM, Option, Options, verb
 from aiopravega.commands.grammar import DONE, NO, Topic
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates import check_schema
@@ -28,6 +28,7 @@ _CANDIDATE: Final = (
     Option(["--registry"], metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI"),
     Option(["--format"], type=click.Choice(_FORMATS), help="default: by the files' endings"),
     Option(["--type"], metavar="NAME", help="of the schema: in a group of several types, or a .proto file"),
+    PROTO_PATH,
     DECLARED_ONLY,
     Option(["--as-columns"], is_flag=True, help="Avro: refuse what column readers such as Spark cannot hold, too"),
 )
@@ -105,7 +106,7 @@ def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: Opt
 
 def _read(path: Path, options: Options) -> SchemaInfo:
     if options.format is None or path.suffix == _SOURCE:
-        schema = from_file(path, options.type)
+        schema = from_file(path, options.type, options.proto_path)
     else:
         try:
             data = path.read_bytes()

@@ -9,6 +9,7 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import (
     DECLARED_ONLY,
     NEW_POLICY,
+    PROTO_PATH,
     REGISTRY,
     SCOPE,
     STREAM,
@@ -109,6 +110,7 @@ def _text(described: StreamTable) -> str:
         help="of its events: .avsc, .json, .proto, or a descriptor set (.desc)",
     ),
     Option(["--type"], help="type of the schema, if the file does not say it"),
+    PROTO_PATH,
     NEW_POLICY,
     DECLARED_ONLY,
     REGISTRY,
@@ -119,7 +121,7 @@ async def _create(client: PravegaClient, options: Options) -> int:
     if options.schema is not None:
         from aiopravega.gates.candidates import from_file
 
-        schema = from_file(options.schema, options.type)
+        schema = from_file(options.schema, options.type, options.proto_path)
     stream = stream_of(client, options)
     scaling, retention = scaling_of(options), retention_of(options)
     if options.create_scope:

@@ -78,6 +78,51 @@ def test_a_proto_file_is_compiled_with_its_imports(tmp_path) -> None:
         from_file(tmp_path / "order.desc", "shop.Nope")
 
 
+@pytest.fixture
+def roots(tmp_path):
+    """Two roots of a project; `shop/order.proto` of the first imports what both have, and what only the second has."""
+    files = {
+        "api/shop/order.proto": 'import "shop/item.proto"; import public "common/money.proto"; '
+        'import "google/protobuf/timestamp.proto"; '
+        "message Order { Item item = 1; common.Money price = 2; google.protobuf.Timestamp at = 3; }",
+        "api/shop/item.proto": "message Item { string first = 1; }",
+        "lib/shop/item.proto": "message Item { string elsewhere = 1; }",
+        "lib/common/money.proto": "package common; message Money { int64 cents = 1; }",
+        "lib/far.proto": "message Far { int32 id = 1; }",
+    }
+    for name, text in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        package = "" if "package" in text else "package shop; " if "shop/" in name else ""
+        imports, _, rest = text.rpartition("; message")
+        body = f"{imports}; {package}message{rest}" if imports and not imports.startswith("package") else package + text
+        file.write_text(f'syntax = "proto3"; {body}')
+    return tmp_path / "api", tmp_path / "lib"
+
+
+def test_imports_from_the_roots_of_a_project_are_found_in_their_order(roots) -> None:
+    api, lib = roots
+    order = api / "shop" / "order.proto"
+    compiled = from_file(order, "shop.Order", [api, lib])
+    assert b"first" in compiled.schema_data
+    assert b"elsewhere" not in compiled.schema_data
+    assert b"cents" in compiled.schema_data
+    assert from_file(lib / "far.proto", proto_path=[lib]).type == "Far"
+
+
+def test_an_import_that_is_not_found_names_the_roots_and_the_ways_out(roots) -> None:
+    api, lib = roots
+    order = api / "shop" / "order.proto"
+    with pytest.raises(InvalidSchemaError, match=f"looked for in {order.parent}: .* --proto-path .* descriptor set"):
+        from_file(order)
+    with pytest.raises(InvalidSchemaError, match=f"were looked for in {api}: name the folder"):
+        from_file(order, proto_path=[api])
+    with pytest.raises(ConfigurationError, match=f"lies in no folder of --proto-path .{lib}."):
+        from_file(order, proto_path=[lib])
+    with pytest.raises(ConfigurationError, match="none, which is not a folder"):
+        from_file(order, proto_path=[api / "none"])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "error", "said"),
     [

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ SUFFIXES: Final = frozenset({".avsc", ".json", ".proto", *_DESCRIPTOR_SETS})
 _COMPILER_SECONDS: Final = 60
 
 
-def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
+def from_file(path: str | Path, type_name: str | None = None, proto_path: Sequence[str | Path] = ()) -> SchemaInfo:
     """The schema in a file, by the file's ending.
 
     Args:
@@ -28,9 +29,12 @@ def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
             compiles; `.desc`, `.pb`, `.binpb`, `.protoset`: compiled, with its imports.
         type_name: of the schema; by default an Avro schema's own name, the only message of a Protobuf file, and for
             JSON the type that the group has.
+        proto_path: of a `.proto` file: the folders in which its imports are looked for, in this order; the file has to
+            lie in one of them. By default the folder of the file.
 
     Raises:
-        ConfigurationError: the file cannot be read, or has another ending; or there is no compiler.
+        ConfigurationError: the file cannot be read, or has another ending; there is no compiler; a folder is missing,
+            or none has the file.
         InvalidSchemaError: the file is not a schema of its format.
     """
     file = Path(path)
@@ -42,7 +46,7 @@ def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
     except OSError as error:
         raise ConfigurationError(f"cannot read the schema {file}: {error.strerror}") from None
     if suffix == ".proto":
-        return protobuf_schema(_compiled(file), type_name, str(file))
+        return protobuf_schema(_compiled(file, [Path(root) for root in proto_path]), type_name, str(file))
     if suffix in _DESCRIPTOR_SETS:
         return protobuf_schema(data, type_name, str(file))
     return text_schema(data, type_name, str(file), avro=suffix == ".avsc")
@@ -96,17 +100,40 @@ def protobuf_schema(data: bytes, type_name: str | None, what: str) -> SchemaInfo
     return SchemaInfo.of(SchemaFormat.PROTOBUF, type_name or only, data)
 
 
-def _compiled(file: Path) -> bytes:
+def _compiled(file: Path, roots: Sequence[Path]) -> bytes:
+    named = ", ".join(map(str, roots))
+    for root in roots:
+        if not root.is_dir():
+            raise ConfigurationError(f"--proto-path names {root}, which is not a folder")
+    if roots and not any(file.resolve().is_relative_to(root.resolve()) for root in roots):
+        raise ConfigurationError(
+            f"{file} lies in no folder of --proto-path ({named}): name the root of its project, too, so that it has a "
+            "name by which others import it"
+        )
+    # The compiler compares paths as texts.
+    folders = [f"-I{root.resolve()}" for root in roots or (file.parent,)]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.desc"
-        words = [*_compiler(), f"-I{file.parent}", "--include_imports", f"--descriptor_set_out={out}", str(file)]
+        words = [*_compiler(), *folders, "--include_imports", f"--descriptor_set_out={out}", str(file.resolve())]
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
         except subprocess.TimeoutExpired:
             raise ConfigurationError(f"compiling {file} took more than {_COMPILER_SECONDS} s") from None
         if done.returncode:
-            raise InvalidSchemaError(f"{file} cannot be compiled: {' '.join(done.stderr.split())}")
+            said = " ".join(done.stderr.split())
+            raise InvalidSchemaError(f"{file} cannot be compiled: {said}{_ways_out(said, roots, file)}")
         return out.read_bytes()
+
+
+def _ways_out(said: str, roots: Sequence[Path], file: Path) -> str:
+    """What to do if the compiler has not found an import."""
+    if "not found" not in said:
+        return ""
+    searched = ", ".join(map(str, roots or (file.parent,)))
+    return (
+        f". Imports were looked for in {searched}: name the folder that they begin at by --proto-path (proto_path), or "
+        "give the descriptor set that protoc --include_imports --descriptor_set_out makes"
+    )
 
 
 def _compiler() -> list[str]:
