@@ -110,6 +110,24 @@ def test_imports_from_the_roots_of_a_project_are_found_in_their_order(roots) -> 
     assert from_file(lib / "far.proto", proto_path=[lib]).type == "Far"
 
 
+def test_a_file_behind_links_has_the_name_of_its_link(tmp_path) -> None:
+    # As Kubernetes mounts a ConfigMap: each mount has another folder behind the links.
+    for folder in ("2026_a", "2026_b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.proto").write_text(PROTO)
+    for given in ([], [tmp_path], [tmp_path / "2026_a" / ".."]):
+        found = []
+        for folder in ("2026_a", "2026_b"):
+            link, file = tmp_path / "..data", tmp_path / "k.proto"
+            link.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
+            link.symlink_to(folder)
+            file.symlink_to("..data/k.proto")
+            found.append(from_file(file, proto_path=given).schema_data)
+        assert found[0] == found[1]
+        assert b"\x07k.proto" in found[0]
+
+
 def test_an_import_that_is_not_found_names_the_roots_and_the_ways_out(roots) -> None:
     api, lib = roots
     order = api / "shop" / "order.proto"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -105,16 +106,16 @@ def _compiled(file: Path, roots: Sequence[Path]) -> bytes:
     for root in roots:
         if not root.is_dir():
             raise ConfigurationError(f"--proto-path names {root}, which is not a folder")
-    if roots and not any(file.resolve().is_relative_to(root.resolve()) for root in roots):
+    if roots and not any(_absolute(file).is_relative_to(_absolute(root)) for root in roots):
         raise ConfigurationError(
             f"{file} lies in no folder of --proto-path ({named}): name the root of its project, too, so that it has a "
             "name by which others import it"
         )
     # The compiler compares paths as texts.
-    folders = [f"-I{root.resolve()}" for root in roots or (file.parent,)]
+    folders = [f"-I{_absolute(root)}" for root in roots or (file.parent,)]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.desc"
-        words = [*_compiler(), *folders, "--include_imports", f"--descriptor_set_out={out}", str(file.resolve())]
+        words = [*_compiler(), *folders, "--include_imports", f"--descriptor_set_out={out}", str(_absolute(file))]
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
         except subprocess.TimeoutExpired:
@@ -125,14 +126,19 @@ def _compiled(file: Path, roots: Sequence[Path]) -> bytes:
         return out.read_bytes()
 
 
+def _absolute(path: Path) -> Path:
+    """The path from the top, without `..`; links are not followed, for a file is imported by the name of its link."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  # pathlib has no such function
+
+
 def _ways_out(said: str, roots: Sequence[Path], file: Path) -> str:
-    """What to do if the compiler has not found an import."""
+    """The ways out, if the compiler has not found an import."""
     if "not found" not in said:
         return ""
     searched = ", ".join(map(str, roots or (file.parent,)))
     return (
-        f". Imports were looked for in {searched}: name the folder that they begin at by --proto-path (proto_path), or "
-        "give the descriptor set that protoc --include_imports --descriptor_set_out makes"
+        f". Imports were looked for in {searched}: name the folder that they begin at by --proto-path (from_file: "
+        "proto_path), or give the descriptor set that protoc --include_imports --descriptor_set_out makes"
     )
 
 

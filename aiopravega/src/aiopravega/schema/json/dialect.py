@@ -1,7 +1,7 @@
-"""Where schemas stand inside of a JSON Schema, and by which rules they are read; no library is needed.
+"""Schemas inside of a JSON Schema, and the rules by which they are read; no library is needed.
 
 A name below `properties`, a value of `const`, `enum`, `default` or `examples` is not a keyword, whatever it looks like.
-Keywords and their places: https://json-schema.org, drafts 4 to 2020-12.
+Keywords: https://json-schema.org, drafts 4 to 2020-12.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ ONE: Final = frozenset(
 
 
 def dialect_of(document: Any) -> str:
-    """The address of the dialect of a schema text, which may be an address that nobody knows."""
+    """The address of the dialect of a schema text, also of one that is not known."""
     if isinstance(document, dict):
         if isinstance(document.get("$schema"), str):
             return str(document["$schema"])

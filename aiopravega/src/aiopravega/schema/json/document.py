@@ -132,7 +132,7 @@ def read(schema: SchemaInfo) -> SchemaNode:
 
 
 def _without_patterns(checker: Any) -> Any:
-    """A checker of formats that admits all patterns: those of JavaScript are not those of Python."""
+    """A checker of formats that admits all patterns: JavaScript has other patterns than Python."""
     chosen = jsonschema.FormatChecker(())
     chosen.checkers = {name: check for name, check in checker.checkers.items() if name != "regex"}
     return chosen
@@ -234,10 +234,16 @@ def _same_value(node: SchemaNode) -> Iterator[SchemaNode]:
 
 
 def _references(root: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
-    """All schemas of the document that refer to others."""
-    waiting = [root]
+    """All schemas of the document that refer to others, also where only a reference leads."""
+    waiting, seen = [root], set[int]()
     while waiting:
         node = waiting.pop()
+        if id(node.schema) in seen:
+            continue
+        seen.add(id(node.schema))
         if isinstance(node.schema, dict) and isinstance(node.schema.get("$ref"), str):
             yield node.schema["$ref"], node
+            target = node.target(node.schema["$ref"])
+            if target is not None:
+                waiting.append(target)
         waiting += [node.at(part) for part in subschemas(node.schema) if isinstance(part, dict)]

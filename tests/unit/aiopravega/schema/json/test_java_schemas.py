@@ -7,12 +7,14 @@ import pyarrow as pa
 import pytest
 from tests.unit.aiopravega.schema.changes import version
 
-from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.errors import ConfigurationError, InvalidSchemaError, MalformedEventError
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo
 from aiopravega.schema.json.columns.types import columns_of
 from aiopravega.schema.open import check
 from aiopravega.schema.serializers import JsonFormat
 
+OLDER = "http://json-schema.org/draft-07/schema#"
+MODERN = "https://json-schema.org/draft/2020-12/schema"
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 # As Jackson describes a class that is used twice: with its identifier first, then by it.
 ORDER: dict[str, Any] = {
@@ -45,6 +47,8 @@ def rules(old: Any, new: Any) -> list[str]:
         {"properties": {"a": {"default": {"id": 1, "$ref": 5}, "enum": [{"id": 2}], "const": {"$id": {}}}}},
         {"properties": {"id": TEXT}, "dependencies": {"id": ["name"], "$id": {"required": ["id"]}}},
         {"patternProperties": {"id": WHOLE}, "examples": [{"$id": [1]}], "$defs": {"$id": {"type": "object"}}},
+        {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"id": TEXT}, "definitions": {"id": TEXT}},
+        {"$schema": OLDER, "properties": {"a": {"$ref": "#/more/id"}}, "more": {"id": {"properties": {"$id": TEXT}}}},
         ORDER,
     ],
 )
@@ -85,8 +89,6 @@ def test_a_class_that_is_used_twice_has_its_columns_twice():
     assert found.field("to").type.field("city") == address.field("city")
 
 
-OLDER = "http://json-schema.org/draft-07/schema#"
-MODERN = "https://json-schema.org/draft/2020-12/schema"
 BASE = {"type": "object", "properties": {"id": WHOLE}}
 
 
@@ -119,6 +121,12 @@ def test_properties_beside_other_parts_are_columns(schema, names):
 def test_parts_that_contradict_each_other_are_refused_by_name(schema, said):
     with pytest.raises(ConfigurationError, match=said):
         columns_of({"type": "object", **schema})
+
+
+def test_a_circle_behind_an_unusual_reference_is_refused():
+    more = {"a": {"properties": {"x": {"$ref": "#/more/b"}}}, "b": {"$ref": "#/more/c"}, "c": {"$ref": "#/more/b"}}
+    with pytest.raises(InvalidSchemaError, match="refers to itself without end"):
+        rules({"$ref": "#/more/a", "more": more}, {"$ref": "#/more/a", "more": more})
 
 
 @pytest.mark.parametrize("pattern", [r"(?<year>\d{4})", r"^\p{L}+$", r"[\w-.]+", r"\u{1F600}", "[^]"])

@@ -111,11 +111,11 @@ class _Reader:
     def _referred(self, reference: str, path: str) -> pa.DataType:
         if reference in self.open:
             raise self.complain(path, f"{reference} contains itself")
-        address, _, place = reference.partition("#")
+        address, _, path_there = reference.partition("#")
         part: Any = identified(self.document).get(address) if address else self.document
         if part is None:
             raise self.complain(path, f"{reference} is outside of the schema")
-        for step in place.split("/")[1:]:
+        for step in path_there.split("/")[1:]:
             part = part.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(part, dict) else None
         if part is None:
             raise self.complain(path, f"{reference} is not in the schema")
