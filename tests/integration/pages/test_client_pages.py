@@ -254,6 +254,9 @@ def test_check_schemas(open_page, scope, pravega_emulator, tmp_path, capsys):
     assert "keep TRIAL, or give the enum a default" in printed
     assert "not compatible: 2 violations (Avro, Backward, compared with versions: 0)" in printed
 
+    assert page.command("pravega schema columns user-2.avsc")[1] == 0
+    assert "email" in capsys.readouterr().out
+
     config = RegistryConfig(uri=pravega_emulator.schema_registry_uri)
     with BlockingRegistry(config) as registry:
         made = GroupProperties.of(SchemaFormat.AVRO, "AllowAny")

@@ -6,11 +6,12 @@ from typing import Final
 
 import click
 
-from aiopravega.commands.common import DECLARED_ONLY, NEW_POLICY, PROTO_PATH, STREAM, Option, Options, verb
-from aiopravega.commands.grammar import DONE, NO, Topic
+from aiopravega.commands.common import DECLARED_ONLY, NEW_POLICY, PROTO_PATH, STREAM, Option, Options, table, verb
+from aiopravega.commands.grammar import DONE, NO, Argument, Topic
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates import check_schema
-from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
+from aiopravega.gates.candidates import from_file, from_stream, protobuf_schema, text_schema
+from aiopravega.gates.candidates.files import SUFFIXES
 from aiopravega.names import StreamName
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry, SchemaVersion, VersionInfo
 from aiopravega.schema.open import ComparisonOptions, GroupAddress, NewGroup, SchemaReport, check, offer_schema
@@ -23,11 +24,12 @@ _OF_FILES = "Backward"
 
 command = Topic(name="schema", help="Compare schemas before they are used, and register them.")
 _FILE: Final = click.Path(path_type=Path)
+_TYPE: Final = Option(["--type"], metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
 _CANDIDATE: Final = (
     Option(["--new"], type=_FILE, required=True, metavar="FILE", help="the new schema"),
     Option(["--registry"], metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI"),
     Option(["--format"], type=click.Choice(_FORMATS), help="default: by the files' endings"),
-    Option(["--type"], metavar="NAME", help="of the schema: in a group of several types, or a .proto file"),
+    _TYPE,
     PROTO_PATH,
     DECLARED_ONLY,
     Option(["--as-columns"], is_flag=True, help="Avro: refuse what column readers such as Spark cannot hold, too"),
@@ -98,6 +100,38 @@ async def _register(options: Options) -> int:
     return _answer(report, report.passed, options)
 
 
+@verb(
+    command,
+    "columns",
+    Argument("source", "FILE|SCOPE/STREAM", "a schema's file, or a stream: the newest schema of its group"),
+    Option(["--registry"], metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI"),
+    _TYPE,
+    PROTO_PATH,
+    has_client=False,
+)
+async def _columns(options: Options) -> int:
+    """Show the columns that events have by a schema, and the reason for each field that has none.
+
+    The exit status is 1 if a field has none: then events of this schema are read raw, or by columns or a schema that
+    you give.
+    """
+    from aiopravega.schema.open.blocks.fields import field_columns
+
+    path = Path(options.source)
+    if path.suffix.lower() in SUFFIXES:
+        schema = _named(from_file(path, options.type, options.proto_path), path)
+    else:
+        async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
+            schema = await from_stream(registry, StreamName.parse(options.source), options.type)
+    found = field_columns(schema)
+    if options.json:
+        rows = [{"name": one.name, "type": one.type and str(one.type), "reason": one.reason} for one in found]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        print(table(("field", "column", "reason"), [(one.name, one.type or "", one.reason or "") for one in found]))
+    return NO if any(one.reason for one in found) else DONE
+
+
 def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: Options) -> int:
     """Print a report; returns the exit code."""
     print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
@@ -118,6 +152,10 @@ def _read(path: Path, options: Options) -> SchemaInfo:
             schema = SchemaInfo.of(SchemaFormat.JSON, options.type or "", data)
         else:
             schema = text_schema(data, options.type, str(path), avro=True)
+    return _named(schema, path)
+
+
+def _named(schema: SchemaInfo, path: Path) -> SchemaInfo:
     if schema.format is SchemaFormat.PROTOBUF and not schema.type:
         raise ConfigurationError(f"{path} has several messages: name that of the events by --type")
     return schema

@@ -34,6 +34,15 @@ def columns_of(document: Any) -> pa.Schema:
     return pa.schema(columns)
 
 
+def column_of(document: dict[str, Any], name: str) -> pa.DataType:
+    """The type of one property of a JSON Schema as a column, whatever its others are.
+
+    Raises:
+        ConfigurationError: it cannot be a column.
+    """
+    return _Reader(document).type_of(document["properties"][name], f".{name}")
+
+
 @dataclass
 class _Reader:
     """Follows the references of one document; `open` are the references that are being followed."""
