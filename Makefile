@@ -223,6 +223,10 @@ wheels: $(BIN)/uv ## Build the wheels of the six distributions into dist, and sh
 	@echo "  [tool.uv]"
 	@echo "  find-links = [\"$(abspath $(WHEELS))\"]"
 
+.PHONY: corpora
+corpora: setup ## Check schemas of others (make corpora ARGS='folder other-folder')
+	@$(BIN)/python -m tests.corpora $(ARGS)
+
 .PHONY: walks
 walks: setup ## Do what tutorials and pages say in fresh clones, from wheels (some: make walks ARGS='spark --store')
 	@$(BIN)/python -m tests.walks $(ARGS)
