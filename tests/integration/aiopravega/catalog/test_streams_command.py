@@ -21,7 +21,7 @@ def command(pravega_config, pravega_emulator, capsys, monkeypatch):
     return command
 
 
-async def test_a_stream_is_made_from_a_file_listed_shown_and_deleted(command, scope, order, tmp_path):
+async def test_a_stream_is_made_from_a_file_listed_shown_and_deleted(command, scope, order, tmp_path, capsys):
     file = tmp_path / "order.avsc"
     file.write_text(order.text)
     stream = f"{scope}/orders"
@@ -38,6 +38,8 @@ async def test_a_stream_is_made_from_a_file_listed_shown_and_deleted(command, sc
 
     _, text, _ = await command("show", stream)
     assert text.splitlines()[-1].split() == ["id", "long", "no"]
+    assert await asyncio.to_thread(main, ["schema", "columns", stream]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["id", "int64"]
 
     code, text, said = await command("delete", stream)
     assert (code, text) == (1, "")
