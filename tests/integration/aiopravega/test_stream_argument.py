@@ -48,6 +48,8 @@ async def test_every_method_of_the_asyncio_client_takes_two_texts(client, scope,
         await writer.write(b"one", routing_key="a")
     async with two.transaction(lease=30) as transaction:
         await transaction.write(b"two", routing_key="a")
+    async with two.follow(since="earliest") as follower:
+        assert {(await anext(follower)).data for _ in range(2)} == {b"one", b"two"}
     opened = await two.open_transaction(lease=30)
     assert await two.attach_transaction(opened.txn_id).state() is TransactionState.OPEN
     await opened.abort()
@@ -84,6 +86,8 @@ async def test_every_method_of_the_blocking_client_takes_two_texts(pravega_confi
                 writer.write(b"one", routing_key="a")
             with two.transaction(lease=30) as transaction:
                 transaction.write(b"two", routing_key="a")
+            with two.follow(since="earliest") as follower:
+                assert {next(follower).data for _ in range(2)} == {b"one", b"two"}
             opened = two.open_transaction(lease=30)
             assert two.attach_transaction(opened.txn_id).state() is TransactionState.OPEN
             opened.abort()
