@@ -45,6 +45,8 @@ SMALLEST_dagster-pravega := dagster_pravega.py
 LOWEST_LACKS_airflow-provider-pravega := $(AIRFLOW_LACKS_3.1.8)
 # Integration tests that need no server for these kinds of tables.
 LOWEST_MORE_pravega-jobs := tests/integration/pravega_jobs/test_landing_contract.py -k 'parquet or delta'
+# Engines that take what `read_arrow` gives, and that no distribution needs.
+ENGINES := 'ray[data]==2.60.0' 'daft==0.6.14' 'dlt[duckdb]==1.31.0'
 # Other Pythons on which the unit tests of dagster-pravega run: their programs, such as PYTHONS='python3.12 python3.13'.
 PYTHONS ?=
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
@@ -132,9 +134,13 @@ matrix-python: setup ## Run the unit tests of dagster-pravega on other Pythons (
 		$$folder/bin/python -m pytest tests/unit/dagster_pravega $(ARGS) || exit 1; \
 	done
 
+.PHONY: engines
+engines: build/engines/.installed ## Run the page about Ray, Daft and dlt in an environment that has them
+	@build/engines/bin/python -m pytest --noconftest -m slow tests/engines $(ARGS)
+
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
-	@$(BIN)/python -m pytest -m slow --ignore tests/faults --ignore tests/system/cdc $(ARGS)
+	@$(BIN)/python -m pytest -m slow --ignore tests/faults --ignore tests/system/cdc --ignore tests/engines $(ARGS)
 
 .PHONY: cdc
 cdc: setup ## Run a real Debezium on PostgreSQL and MariaDB, amid kills (needs: make cdc-install)
@@ -318,6 +324,15 @@ build/lowest-%/.installed: requirements.lock tests/lowest/%.in tests/lowest/%.lo
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(LOWEST_BIN)/python \
 		--constraint build/lowest-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/lowest/$*.lock --requirement tests/lowest/$*.in
+	@touch $@
+
+build/engines/.installed: requirements.lock Makefile | $(INSTALLED) $(JARS)
+	@echo "Making an environment with other engines in build/engines"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/engines
+	@$(BIN)/uv pip install --quiet --python build/engines/bin/python --constraint requirements.lock \
+		--build-constraint requirements.lock $(SPARK_TOOLS) $(ENGINES) \
+		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
+		--editable ./pravega_emulator --editable './pravega_jobs[arrow]'
 	@touch $@
 
 $(STORED): $(INSTALLED) $(wildcard example_dags/small_spark/*.*)

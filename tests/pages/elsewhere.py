@@ -22,6 +22,7 @@ PAGES_ELSEWHERE: Final = {
     "whole-transactions": "tests/system/test_change_data_howto.py",
     "land-tables": "tests/system/test_landing_howto.py",
     "rebuild-an-interval": "tests/system/test_rebuild_howto.py",
+    "other-engines": "tests/engines/test_other_engines.py",
     "first-range": "tests/system/test_tutorials.py",
     "first-spark-job": "tests/system/test_tutorials.py",
     "first-dag": "tests/system/test_tutorials.py",
