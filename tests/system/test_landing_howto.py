@@ -50,6 +50,6 @@ def test_the_page_lands_a_range_and_lands_it_again(pravega_config, tmp_path):
         return done.stdout
 
     printed = run(sys.executable, script)
-    assert "append 10\nreplace 10\nlake 2026-01-05 2 10 " in printed
+    assert "append 10\nnothing\nreplace 10\nlake 2026-01-05 2 10 " in printed
     [command] = re.findall(rf"`pravega (cuts verify {scope}/[^`]+)`", renamed)
     assert "no gap, no overlap" in run(Path(sys.executable).with_name("pravega"), *command.split())

@@ -90,6 +90,8 @@ def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
         texts = {"start": record.start, "end": record.end}
         frame = read(stream, start_stream_cut=record.start, end_stream_cut=record.end)
         columns = frame.select("event", "segment_id", "offset", sf.lit(generation).alias("generation"))
+        if day == "monday":  # one table takes ranges from Spark, and from this process
+            columns = columns.toArrow()
         landed = land(columns, where, {**texts, "consumer": "lander", "interval": day}, generation=generation)
         ledger.finish(Interval("lander", stream, day), record.range)
         return landed

@@ -10,6 +10,7 @@ from packaging.version import Version
 from pyspark.sql.pandas.types import from_arrow_type
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.sql_columns import sql_type
 from dagster_pravega import (
     build_decode_errors_check,
     build_row_count_check,
@@ -19,7 +20,7 @@ from dagster_pravega import (
     pravega_stream_spec,
 )
 from dagster_pravega.metadata.columns import SCHEMA_KEY, arrow_schema
-from dagster_pravega.tables.drift import registry_drift, spark_name
+from dagster_pravega.tables.drift import registry_drift
 
 SPEC = pravega_stream_spec("shop/orders", options={"decode": "json"})
 
@@ -88,7 +89,7 @@ def test_a_freshness_policy_stays_with_the_stream_and_its_observation():
     ],
 )
 def test_a_type_has_the_name_that_spark_has_for_it(kind):
-    assert spark_name(kind) == from_arrow_type(kind, prefer_timestamp_ntz=True).simpleString()
+    assert sql_type(kind) == from_arrow_type(kind, prefer_timestamp_ntz=True).simpleString()
 
 
 def test_columns_are_compared_by_name_and_type():

@@ -15,8 +15,8 @@ from aiopravega.names import SegmentId
 from pravega_jobs.frames.decoding import decoding_of
 from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions
-from pravega_jobs.frames.tables import batches_of, check_table, schema_of
 from pravega_jobs.spark.options import READ_BEFORE
+from pravega_jobs.tables import batches_of, check_table, schema_of
 
 STREAM = StreamName("examples", "rides")
 

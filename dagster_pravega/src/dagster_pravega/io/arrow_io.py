@@ -80,7 +80,7 @@ class PravegaArrowIOManager(StreamIOManager):
         from pravega_jobs.frames.decoding import decoding_of
         from pravega_jobs.frames.options import FrameOptions
         from pravega_jobs.frames.reads import read_batches
-        from pravega_jobs.frames.tables import hold_size, table_type
+        from pravega_jobs.tables import hold_size, table_type
 
         kind = input_type(context)
         as_table = table_type(kind)
@@ -105,7 +105,7 @@ class PravegaArrowIOManager(StreamIOManager):
     def check_output(self, obj: Any) -> None:
         """Refuse all but tables and record batches."""
         _check_arrow()
-        from pravega_jobs.frames.tables import TABLES, check_table, is_table
+        from pravega_jobs.tables import TABLES, check_table, is_table
 
         if not is_table(obj):
             raise wrong_output(
@@ -117,7 +117,7 @@ class PravegaArrowIOManager(StreamIOManager):
         """Write a table in one transaction."""
         from pravega_jobs.frames.events import event_batches
         from pravega_jobs.frames.options import FrameOptions
-        from pravega_jobs.frames.tables import batches_of
+        from pravega_jobs.tables import batches_of
 
         options = FrameOptions.parse({**self.options, **options_of(context.definition_metadata)}, READ_BEFORE)
         batches = event_batches(batches_of(obj), options, stream, self._registry)
@@ -127,7 +127,7 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
-        from pravega_jobs.frames.tables import schema_of
+        from pravega_jobs.tables import schema_of
 
         return arrow_schema(schema_of(obj))
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 import pyarrow as pa
 from dagster import TableSchema
 
+from aiopravega.schema.arrow.sql_columns import sql_type
+
 
 class RegistryDrift(StrEnum):
     """Kinds of differences of a column."""
@@ -46,7 +48,7 @@ def registry_drift(
 
 def _names(kind: pa.DataType) -> Sequence[str]:
     """The names of a type in Arrow, Polars (which has long offsets) and Spark."""
-    return str(kind), str(_large(kind)), spark_name(kind)
+    return str(kind), str(_large(kind)), sql_type(kind)
 
 
 def _large(kind: pa.DataType) -> pa.DataType:
@@ -63,28 +65,3 @@ def _large(kind: pa.DataType) -> pa.DataType:
 
 def _large_field(field: pa.Field) -> pa.Field:
     return field.with_type(_large(field.type))
-
-
-def spark_name(kind: pa.DataType) -> str:
-    """The name that Spark has for an Arrow type (`DataType.simpleString`)."""
-    if pa.types.is_list(kind):
-        return f"array<{spark_name(kind.value_type)}>"
-    if pa.types.is_map(kind):
-        return f"map<{spark_name(kind.key_type)},{spark_name(kind.item_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{','.join(f'{field.name}:{spark_name(field.type)}' for field in kind)}>"
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_timestamp(kind):
-        return "timestamp_ntz" if kind.tz is None else "timestamp"
-    return _SPARK_NAMES.get(str(kind), str(kind))
-
-
-_SPARK_NAMES = {
-    "bool": "boolean",
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "date32[day]": "date",
-}

@@ -15,8 +15,8 @@ from aiopravega.positions import Position, parse_position
 from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
 from pravega_jobs.frames.reads import read_batches
-from pravega_jobs.frames.tables import hold_size, to_pandas, to_polars
 from pravega_jobs.ranges import fix_range
+from pravega_jobs.tables import hold_size, to_pandas, to_polars
 
 if TYPE_CHECKING:
     import pandas as pd

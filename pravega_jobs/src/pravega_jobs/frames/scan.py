@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 from aiopravega.blocking.registry import SchemaRegistry
 from pravega_jobs.frames.options import ReadOptions
 from pravega_jobs.frames.read import PlannedRead, ReadableRange, plan_read
-from pravega_jobs.frames.tables import need, to_polars
+from pravega_jobs.tables import need, to_polars
 
 if TYPE_CHECKING:
     import polars as pl

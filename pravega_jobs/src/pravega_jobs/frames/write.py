@@ -9,7 +9,7 @@ from aiopravega.names import StreamName
 from pravega_jobs.events.batches import write_event_batches
 from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions, WriteOptions
-from pravega_jobs.frames.tables import batches_of, check_table
+from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
 
 

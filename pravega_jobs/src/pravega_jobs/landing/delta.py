@@ -1,4 +1,4 @@
-"""Delta tables, without Spark's help: executors write files, and this process adds them to the log in one commit.
+"""Delta tables, without Spark's help: files are written first, and this process adds them to the log in one commit.
 
 The same commit has the table's holding of the interval: see `pravega_jobs.landing.delta_holdings`.
 """
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties, predicate
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_folder, write_files
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_folder
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-    from pyspark.sql import DataFrame
 
 _FILES: Final = "landing-"
 _MILLISECONDS: Final = 1000
@@ -28,9 +28,10 @@ _MILLISECONDS: Final = 1000
 class DeltaFolder(LocalFolder):
     """A Delta table in a folder, which is made if it is missing.
 
-    The rows of a first generation are files that Spark's executors write; this process reads their footers. Rows that
-    replace others pass through this process, batch by batch, since files may have been rewritten together with files
-    of other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's own protocol.
+    The rows of a first generation are files that Spark's executors or this process write, and whose footers are read.
+    Rows that replace others pass through this process, batch by batch, since files may have been rewritten together
+    with files of other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's
+    own protocol.
     """
 
     def location(self) -> str:
@@ -62,10 +63,10 @@ class DeltaFolder(LocalFolder):
         return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
 
     @contextmanager
-    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
-        """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there."""
+    def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
+        """Write the rows beside the table; the files are removed afterwards, if they are still there."""
         with new_folder(self.stored.work) as folder:
-            yield write_files(frame, landing, folder, own_columns(landing))
+            yield rows.write_files(landing, folder, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table's log, unless it holds the interval, in one commit.
@@ -164,7 +165,7 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
     own = unfit(table)
     if own:
         raise LandingError(
-            f"{landing}: the table has {', '.join(own)}, which files that Spark has written do not follow: land into a "
+            f"{landing}: the table has {', '.join(own)}, which files that are written beside it do not follow: land into a "
             "table without. Nothing was changed"
         )
     fields = json.loads(table.schema().to_json())["fields"]

@@ -1,4 +1,4 @@
-"""Iceberg tables, without Spark's help: executors write files, and this process adds them in one commit.
+"""Iceberg tables, without Spark's help: files are written first, and this process adds them in one commit.
 
 The holding of an interval is in the table's properties, which change in the same commit as its rows, and in the summary
 of the snapshot: see `pravega_jobs.landing.iceberg_standing`.
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.parquet import local_path, own_columns
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_folder, write_files
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_folder
 from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
-    from pyspark.sql import DataFrame
 
 PYICEBERG: Final = Library("pyiceberg", "iceberg")
 _WORK: Final = ".landing"
@@ -35,8 +35,9 @@ _TRIES: Final = 10
 class Iceberg(LandingTable):
     """An Iceberg table, which is made if it is missing; its namespace must exist.
 
-    Rows are files that Spark's executors write; this process reads their footers. Rows that are replaced are removed by
-    pyiceberg in this process, with their files, or by a rewrite of files that also have rows of other intervals.
+    Rows are files that Spark's executors or this process write, and whose footers are read. Rows that are replaced are
+    removed by pyiceberg in this process, with their files, or by a rewrite of files that also have rows of other
+    intervals.
 
     Args:
         identifier: `namespace.table`.
@@ -82,14 +83,14 @@ class Iceberg(LandingTable):
         return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
 
     @contextmanager
-    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
-        """Have Spark write the rows in the folder of the table; they are removed afterwards, unless they are its own.
+    def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
+        """Write the rows in the folder of the table; they are removed afterwards, unless they are its own.
 
         Raises:
             LandingError: a table of Iceberg cannot have these columns.
         """
-        with self.new_staging(frame.limit(0).toArrow().schema, landing) as folder:
-            yield write_files(frame, landing, folder, own_columns(landing))
+        with self.new_staging(rows.arrow_schema(), landing) as folder:
+            yield rows.write_files(landing, folder, own_columns(landing))
 
     @contextmanager
     def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Path]:

@@ -1,21 +1,21 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, check_columns, decide
+from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from pravega_jobs.tables import check_table
 
 
 def land(
-    frame: "DataFrame",
+    frame: Any,
     table: LandingTable | str,
     cuts: StreamCutRange | Mapping[str, str],
     *,
@@ -30,7 +30,8 @@ def land(
     is run. A newer generation replaces the rows of the interval.
 
     Args:
-        frame: the rows that come from the range, and from nothing else that can change.
+        frame: the rows that come from the range, and from nothing else that can change: a DataFrame of Spark, or what
+            this process writes itself, a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
         table: the table, or its name as for `table_of`.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
         consumer: the consumer of the stream; by default as in `cuts`.
@@ -43,18 +44,29 @@ def land(
         The action, and the table's holding of the interval now.
 
     Raises:
-        ConfigurationError: something is not given, or the text names no table.
+        ConfigurationError: something is not given, the text names no table, or the rows are of another type.
         LandingError: the table must not take the rows, or cannot.
     """
     landing = landing_of(cuts, consumer, interval, generation, event_times=event_times)
     target = table_of(table) if isinstance(table, str) else table
+    if not is_spark(frame):
+        check_table(frame)
     with target.standing() as found:
         action, held = decide(found, landing)
     if held is not None:
         return Landed(action, held)
-    check_columns(frame.columns)
-    with target.staged(frame, landing) as staged:
+    rows = _rows(frame)
+    check_columns(rows.names)
+    with target.staged(rows, landing) as staged:
         return target.commit(staged, landing)
+
+
+def _rows(value: Any) -> Rows:
+    if is_spark(value):
+        return SparkRows(value)
+    from pravega_jobs.landing.local_rows import LocalRows  # needs PyArrow, which Spark's way imports later
+
+    return LocalRows(value)
 
 
 def landing_of(

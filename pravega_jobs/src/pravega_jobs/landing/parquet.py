@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -31,11 +32,8 @@ from pravega_jobs.landing.rules import (
     Standing,
     decide,
 )
-from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
+from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
 from pravega_jobs.landing.table_kind import LandingTable
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _WORK: Final = ".landing"
 _HOLDING: Final = ".landing.json"
@@ -68,7 +66,7 @@ def local_path(text: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LocalFolder(LandingTable):
-    """A table of files that Spark's executors write and this process adds.
+    """A table of files that Spark's executors or this process write, and this process adds.
 
     Args:
         path: absolute, on a file system that the driver and the executors share.
@@ -149,18 +147,18 @@ class ParquetFolder(LocalFolder):
         return {(each.consumer, each.interval): StagedFiles.found_in(folder).rows for each, folder in held}
 
     @contextmanager
-    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
-        """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there.
+    def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
+        """Write the rows beside the table; the files are removed afterwards, if they are still there.
 
         Raises:
             LandingError: the table has other columns, or the folder has files that no landing has made.
         """
-        columns = json.dumps([[field.name, field.dataType.simpleString()] for field in frame.schema.fields])
+        columns = json.dumps(list(rows.types().items()))
         self._check_folder()
         with new_folder(self._work) as folder:
             with locked(self._work / "lock"):
                 self._check_columns(columns)
-            staged = write_files(frame, landing, folder, own_columns(landing))
+            staged = rows.write_files(landing, folder, own_columns(landing))
             (folder / _COLUMNS).write_text(columns)
             yield staged
 

@@ -1,8 +1,8 @@
 """Tables of PostgreSQL: rows, and the holding of their interval, in one transaction.
 
-Spark's tasks copy rows into a staging table, each in its own transaction and under a name that no other try has. One
-transaction then moves the rows of the tries that Spark counts as done into the table, removes the rows of an older
-generation, and stores the holding. A run that is killed before its commit has changed nothing.
+Spark's tasks, or this process, copy rows into a staging table, each in its own transaction and under a name that no
+other try has. One transaction then moves the rows of the tries that count as done into the table, removes the rows of
+an older generation, and stores the holding. A run that is killed before its commit has changed nothing.
 
 The driver's connection holds a lock with the number of its staging table. A staging table whose lock is free belongs to
 a run that has ended: the next run removes it.
@@ -13,11 +13,11 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.parquet import own_columns
-from pravega_jobs.landing.postgres_copy import STAGED_BY, Copied, copy_rows, postgres_type
+from pravega_jobs.landing.postgres_copy import STAGED_BY, postgres_type
 from pravega_jobs.landing.postgres_notes import NOTES, Location, PostgresStanding
 from pravega_jobs.landing.postgres_sql import (
     connect,
@@ -29,11 +29,9 @@ from pravega_jobs.landing.postgres_sql import (
     statements,
     transaction,
 )
+from pravega_jobs.landing.rows import Copied, Rows
 from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.table_kind import LandingTable
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _STAGING: Final = "pravega_staged_"
 
@@ -116,16 +114,15 @@ class Postgres(LandingTable):
             return {(consumer, interval): count for consumer, interval, count in cursor.fetchall()}
 
     @contextmanager
-    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedCopy]:
-        """Have Spark's tasks copy the rows into a staging table, which is removed afterwards.
+    def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedCopy]:
+        """Copy the rows into a staging table, which is removed afterwards.
 
         Raises:
             LandingError: a column is of a type that PostgreSQL does not have, or the table lacks it.
         """
-        fields = {each.name: each.dataType.simpleString() for each in frame.schema.fields}
-        types = {name: postgres_type(name, text) for name, text in fields.items()}
+        types = {name: postgres_type(name, text) for name, text in rows.types().items()}
         with self.new_staging(types, landing) as (connection, staging, columns):
-            copied = copy_rows(frame, self.dsn, staging)
+            copied = rows.copy(self.dsn, staging)
             yield StagedCopy(connection, staging, columns, copied)
 
     @contextmanager

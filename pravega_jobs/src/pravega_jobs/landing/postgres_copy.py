@@ -1,25 +1,23 @@
-"""Rows for a table of PostgreSQL, copied by Spark's tasks: each task into a staging table, in one transaction.
+"""Rows for a table of PostgreSQL, copied into a staging table in one transaction.
 
-Columns of Arrow become the lines that COPY takes in its text format; types without a text are refused. A task that is
-tried again copies its rows again, under another name. The driver gets the names of the tries that count.
+Columns of Arrow become the lines that COPY takes in its text format; types without a text are refused. Rows that are
+copied again get another name: the landing takes those of the names that count.
 """
 
 import io
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.postgres_sql import quoted, transaction
+from pravega_jobs.landing.rows import Copied
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 # The column of a staging table that names the try of a task.
 STAGED_BY: Final = "pravega_staged_by"
-_RESULT: Final = "task string, rows long"
 
 # Types of Spark, and the types of PostgreSQL that hold all their values.
 POSTGRES_TYPES: Final = {
@@ -88,27 +86,6 @@ def copy_lines(batches: "Iterator[pa.RecordBatch]", last: str) -> "Iterator[tupl
         columns = [text(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
         lines = pc.binary_join_element_wise(*columns, last, "\t").to_pylist()
         yield batch.num_rows, ("\n".join(lines) + "\n").encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """The try of a task, and how many rows it has copied."""
-
-    task: str
-    rows: int
-
-
-def copy_rows(frame: "DataFrame", dsn: str, staging: str) -> tuple[Copied, ...]:
-    """Copy the rows of a frame into a staging table; returns the tries of tasks that count."""
-    names = tuple(frame.columns)
-
-    def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
-        done = copy_batches(batches, dsn, staging, names)
-        yield pa.RecordBatch.from_pydict({"task": [done.task], "rows": [done.rows]})
-
-    return tuple(Copied(row.task, row.rows) for row in frame.mapInArrow(work, _RESULT).collect())
 
 
 def copy_batches(batches: "Iterator[pa.RecordBatch]", dsn: str, staging: str, names: tuple[str, ...]) -> Copied:

@@ -1,13 +1,8 @@
-"""Rows as Parquet files that Spark's executors have written, in a new folder that no table shows yet.
-
-The folder must be the same for the driver and all executors. The number of rows that Spark has written is compared with
-the files that the driver finds, so that a folder which is not shared is an error, and not a table with too few rows.
-"""
+"""Rows as Parquet files, in a new folder that no table shows yet."""
 
 import fcntl
 import os
 import shutil
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,20 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
-from pravega_jobs.spark.frames import count_of, counted, with_constants
+from pravega_jobs.landing.rules import OWN_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
 _BATCH_ROWS: Final = 64 * 1024
-_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
-_timestamp_lock = threading.Lock()
-# By session: how many blocks run, and the setting before the first one.
-_timestamp_users: "dict[SparkSession, tuple[int, str | None]]" = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +75,7 @@ def locked(path: Path) -> Iterator[None]:
 def new_folder(inside: Path) -> Iterator[Path]:
     """The name of a new folder, for as long as the block runs; folders of killed processes are removed.
 
-    The folder itself is not made: Spark does that. Afterwards it is gone, or has been moved.
+    The folder itself is not made: who writes the rows does that. Afterwards it is gone, or has been moved.
     """
     inside.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(inside)
@@ -111,52 +100,6 @@ def _remove_abandoned(inside: Path) -> None:
                     lock.unlink(missing_ok=True)
         except OSError:
             continue  # it is in use
-
-
-def write_files(frame: "DataFrame", landing: Landing, folder: Path, own: dict[str, str]) -> StagedFiles:
-    """Have Spark write the rows of a frame, with the columns of the landing, into a new folder.
-
-    Args:
-        frame: the rows.
-        landing: the landing of the rows.
-        folder: the folder of the files; it must not exist yet.
-        own: more columns with one text each.
-
-    Raises:
-        LandingError: the driver does not find the rows that the executors have written.
-    """
-    frame, count = counted(with_constants(frame, own))
-    with known_timestamps(frame.sparkSession):
-        frame.write.parquet(f"file://{folder}")
-    written, found = count_of(count), StagedFiles.found_in(folder)
-    if found.rows != written:
-        raise LandingError(
-            f"{landing}: Spark has written {written} rows into {folder}, but this process finds {found.rows} there. "
-            "Its executors and this process must share this folder. The table was not changed"
-        )
-    return found
-
-
-@contextmanager
-def known_timestamps(spark: "SparkSession") -> Iterator[None]:
-    """Have Spark write times as microseconds, which the libraries of Delta and Iceberg know. Its default is INT96.
-
-    Spark has a setting of the session, and no option of a write. Threads may land in one session at a time: the first
-    of them changes the setting, and the last one restores it.
-    """
-    with _timestamp_lock:
-        count, before = _timestamp_users.get(spark) or (0, spark.conf.get(_TIMESTAMPS))
-        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
-        _timestamp_users[spark] = count + 1, before
-    try:
-        yield
-    finally:
-        with _timestamp_lock:
-            count, before = _timestamp_users.pop(spark)
-            if count > 1:
-                _timestamp_users[spark] = count - 1, before
-            else:
-                spark.conf.set(_TIMESTAMPS, before or "INT96")
 
 
 def count_rows(batches: "Iterable[pa.RecordBatch]") -> dict[tuple[str, str], int]:

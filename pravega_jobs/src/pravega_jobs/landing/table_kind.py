@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from pravega_jobs.merging.target import MergeTarget
 
 
@@ -41,8 +40,8 @@ class LandingTable(Protocol):
         """Numbers of rows by consumer and interval, counted in the table; None: its rows are of no interval."""
         ...
 
-    def staged(self, frame: "DataFrame", landing: Landing) -> AbstractContextManager[Any]:
-        """Have Spark write the rows, so that readers of the table do not see them yet."""
+    def staged(self, rows: Rows, landing: Landing) -> AbstractContextManager[Any]:
+        """Write the rows, so that readers of the table do not see them yet."""
         ...
 
     def commit(self, staged: Any, landing: Landing) -> Landed:

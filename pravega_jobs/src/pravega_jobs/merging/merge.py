@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pravega_jobs.landing.rules import Action, Landing
-from pravega_jobs.landing.staged_files import write_files
+from pravega_jobs.landing.spark_rows import SparkRows
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
 from pravega_jobs.merging.merges import Merge, Merged
@@ -53,4 +53,4 @@ def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Land
     # Not of the changes themselves: counters of the changes count the first action, which is the write below.
     columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema
     with target.staging(columns, merge) as folder:
-        return target.commit(write_files(reduced, merge.landing, folder, {}), merge, in_order=in_order)
+        return target.commit(SparkRows(reduced).write_files(merge.landing, folder, {}), merge, in_order=in_order)

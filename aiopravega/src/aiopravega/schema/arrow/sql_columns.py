@@ -1,4 +1,4 @@
-"""Columns as SQL writes them, such as `id long, price decimal(10,2)`, as Arrow's types.
+"""Columns as SQL writes them, such as `id long, price decimal(10,2)`, as Arrow's types, and back.
 
 Spark's own parser of such texts needs a JVM. This one is for all reads: those that Spark plans in a process without a
 JVM, those without Spark, and checks before a session is started.
@@ -27,6 +27,14 @@ _SIMPLE: Final = {
     **dict.fromkeys(("timestamp", "timestamp_ltz"), pa.timestamp("us", "UTC")),
     "timestamp_ntz": pa.timestamp("us"),
 }
+_SQL_NAMES: Final = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "date32[day]": "date",
+}
 _WITH_LENGTH: Final = ("varchar", "char")
 _DECIMALS: Final = ("decimal", "dec", "numeric")
 _MOST_DIGITS: Final = 38
@@ -45,6 +53,21 @@ def columns_of(text: str) -> pa.Schema:
         ConfigurationError: the text is not a list of columns, a type is not known, or two columns have one name.
     """
     return _Reader(text).columns()
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """The name that Spark has for a type of Arrow (`DataType.simpleString`); Arrow's own name for types of others."""
+    if pa.types.is_list(kind):
+        return f"array<{sql_type(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{sql_type(kind.key_type)},{sql_type(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{field.name}:{sql_type(field.type)}' for field in kind)}>"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    return _SQL_NAMES.get(str(kind), str(kind))
 
 
 @dataclass(slots=True)
