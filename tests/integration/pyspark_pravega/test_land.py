@@ -16,7 +16,7 @@ from aiopravega import StreamCutRange
 from aiopravega.commands.main import main as pravega
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.staged_files import known_timestamps
+from pravega_jobs.landing.spark_rows import known_timestamps
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")

@@ -165,8 +165,8 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
     own = unfit(table)
     if own:
         raise LandingError(
-            f"{landing}: the table has {', '.join(own)}, which files that are written beside it do not follow: land into a "
-            "table without. Nothing was changed"
+            f"{landing}: the table has {', '.join(own)}, which files that are written beside it do not follow: land "
+            "into a table without. Nothing was changed"
         )
     fields = json.loads(table.schema().to_json())["fields"]
     columns = {each["name"]: each["type"] for each in fields}

@@ -79,21 +79,25 @@ def new_folder(inside: Path) -> Iterator[Path]:
     """
     inside.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(inside)
-    folder = inside / f"{_PREFIX}{uuid.uuid4().hex}"
-    lock = folder.with_suffix(_LOCK)
-    with locked(lock):
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.unlink(missing_ok=True)
+    while True:
+        folder = inside / f"{_PREFIX}{uuid.uuid4().hex}"
+        lock = folder.with_suffix(_LOCK)
+        with locked(lock):
+            if not lock.exists():
+                continue  # between its making and its locking, another run took it for abandoned
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.unlink(missing_ok=True)
+            return
 
 
 def _remove_abandoned(inside: Path) -> None:
     """Remove the folders whose process has ended: their locks are free."""
     for lock in inside.glob(f"{_PREFIX}*{_LOCK}"):
         try:
-            with lock.open("ab") as file:
+            with lock.open("r+b") as file:  # "ab" would make it anew, after another process has removed it
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file.fileno()).st_nlink:  # else another process was faster
                     shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
