@@ -55,6 +55,7 @@ def to_polars(table: pa.Table) -> Any:
 
 
 _PANDAS: Final = ("pandas", "DataFrame")
+_DUCKDB: Final = ("duckdb", "DuckDBPyRelation")
 _TO_BATCHES: Final = (
     ("pyarrow", "RecordBatchReader"),
     ("pyarrow", "RecordBatch"),
@@ -62,6 +63,7 @@ _TO_BATCHES: Final = (
     _PANDAS,
     ("polars", "DataFrame"),
     ("polars", "LazyFrame"),
+    _DUCKDB,
 )
 # By the package and the name of the type, so that the lookup imports no package.
 _FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
@@ -70,7 +72,8 @@ _FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
     ("polars", "DataFrame"): to_polars,
 }
 TABLES: Final = (
-    "a pyarrow.RecordBatchReader, RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame"
+    "a pyarrow.RecordBatchReader, RecordBatch or Table, a pandas.DataFrame, a polars.DataFrame or LazyFrame, or a "
+    "duckdb.DuckDBPyRelation"
 )
 
 
@@ -139,6 +142,8 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
         case "polars", name:
             frame = value.collect() if name == "LazyFrame" else value
             return frame.to_arrow().to_reader(max_chunksize=_ROWS)
+        case "duckdb", _:
+            return value.to_arrow_reader(_ROWS)
     raise AssertionError(f"{type(value)} was not checked")
 
 
@@ -151,12 +156,14 @@ def schema_of(value: Any) -> pa.Schema | None:
             return _of_pandas(value).schema
         case "polars", "DataFrame":
             return value.head(0).to_arrow().schema
+        case "duckdb", _:
+            return value.limit(0).to_arrow_table().schema
     return None
 
 
 def _kind_of(value: Any) -> tuple[str, str]:
     """The package and the name of a value's type."""
-    return type(value).__module__.partition(".")[0], type(value).__name__
+    return type(value).__module__.partition(".")[0].lstrip("_"), type(value).__name__
 
 
 def _of_pandas(frame: Any) -> pa.Table:

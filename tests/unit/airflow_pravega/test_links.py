@@ -51,6 +51,8 @@ OF_CONSUMERS = {
     "PravegaReadEventsOperator",
     "PravegaSparkReadOperator",
     "PravegaSparkSubmitOperator",
+    "PravegaSqlCheckOperator",
+    "PravegaSqlOperator",
     "PravegaStreamCutSensor",
 }
 # A program that is submitted has a driver of its own, whose address Airflow's provider does not say.

@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +15,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from pravega_jobs.frames.decoding import decoding_of
 from pravega_jobs.frames.events import event_batches
+from pravega_jobs.frames.kinds import FrameKind
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.spark.options import READ_BEFORE
 from pravega_jobs.tables import batches_of, check_table, schema_of
@@ -162,3 +164,35 @@ def test_columns_of_pandas_that_are_not_one_type_are_named(frame, said):
     for convert in (batches_of, schema_of):
         with pytest.raises(ConfigurationError, match=said):
             convert(frame)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind"),
+    [
+        (pl.LazyFrame, ("polars", "LazyFrame")),
+        ("polars.LazyFrame", ("polars", "LazyFrame")),
+        (" pl.DataFrame", ("polars", "DataFrame")),
+        ("pd.DataFrame", ("pandas", "DataFrame")),
+        (pd.DataFrame, ("pandas", "DataFrame")),
+        (pa.RecordBatchReader, ("pyarrow", "RecordBatchReader")),
+        (duckdb.DuckDBPyRelation, ("duckdb", "DuckDBPyRelation")),
+    ],
+)
+def test_an_annotation_names_a_kind_of_frame_as_class_or_text(annotation, kind):
+    found = FrameKind.of(annotation, "the parameter")
+    assert (found.package, found.name) == kind
+
+
+@pytest.mark.parametrize("annotation", [dict, "LazyFrame", "pl.Series", None, "pl.LazyFrame | None"])
+def test_another_annotation_is_refused_with_those_that_exist(annotation):
+    with pytest.raises(
+        ConfigurationError, match=r"the parameter has the annotation .* one of pyarrow\.RecordBatchReader"
+    ):
+        FrameKind.of(annotation, "the parameter")
+
+
+def test_a_relation_of_duckdb_is_a_table():
+    relation = duckdb.sql("select 1 as id, 'a' as name")
+    check_table(relation)
+    assert batches_of(relation).read_all().to_pylist() == [{"id": 1, "name": "a"}]
+    assert schema_of(relation) == pa.schema([("id", pa.int32()), ("name", pa.string())])

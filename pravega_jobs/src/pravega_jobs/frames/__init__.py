@@ -1,10 +1,18 @@
 """Frames: ranges of streams as tables of Arrow, Polars and pandas, and tables written to streams once, without Spark.
 
-It needs the extra `arrow` of pravega-jobs. Polars and pandas are used if they are installed.
+It needs the extra `arrow` of pravega-jobs. Polars, pandas and DuckDB are used if they are installed.
 """
 
-from pravega_jobs.frames.read import LARGEST_TABLE, StreamRange, range_of, read_arrow, read_pandas, read_polars
-from pravega_jobs.frames.scan import scan_polars
+from pravega_jobs.frames.read import (
+    LARGEST_TABLE,
+    StreamRange,
+    range_of,
+    read_arrow,
+    read_pandas,
+    read_polars,
+    read_table,
+)
+from pravega_jobs.frames.scan import scan_duckdb, scan_polars
 from pravega_jobs.frames.write import write_arrow
 
 __all__ = [
@@ -14,6 +22,8 @@ __all__ = [
     "read_arrow",
     "read_pandas",
     "read_polars",
+    "read_table",
+    "scan_duckdb",
     "scan_polars",
     "write_arrow",
 ]

@@ -14,7 +14,7 @@ from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
 from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
-from pravega_jobs.frames.reads import read_batches
+from pravega_jobs.frames.reads import Scan
 from pravega_jobs.ranges import fix_range
 from pravega_jobs.tables import hold_size, to_pandas, to_polars
 
@@ -78,9 +78,10 @@ class PlannedRead:
         """Bytes, event headers (8 bytes each) included."""
         return sum(part.size for part in self.parts)
 
-    def batches(self, select: Sequence[str] | None = None) -> pa.RecordBatchReader:
-        """The rows; each call reads the range again. `select` names columns of the decoding."""
-        return read_batches(self.client, [self], self.decoding, self.options.unit, select)[0]
+    @property
+    def scan(self) -> Scan:
+        """The rows, read each time that somebody asks for them."""
+        return Scan(self.client, [self], self.decoding, self.options.unit)
 
 
 def range_of(
@@ -154,7 +155,33 @@ def read_arrow(
         MalformedEventError: while it is read: an event cannot be decoded, and `on_error` is not `drop`.
         PravegaError: a server cannot be reached.
     """
-    return plan_read(of, select, registry, options).batches(select)
+    return plan_read(of, select, registry, options).scan.batches(select)
+
+
+def read_table(
+    of: ReadableRange,
+    *,
+    select: Sequence[str] | None = None,
+    registry: SchemaRegistry | None = None,
+    largest: int = LARGEST_TABLE,
+    **options: Unpack[ReadOptions],
+) -> pa.Table:
+    """The events of a range as a Table of Arrow, in memory as a whole.
+
+    Args:
+        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        select: the columns.
+        registry: the Schema Registry.
+        largest: the most bytes that the range may have, event headers (8 bytes each) included.
+        options: of the decoding.
+
+    Raises:
+        ConfigurationError: the range has more bytes, or as `read_arrow`.
+        PravegaError: as `read_arrow`.
+    """
+    planned = plan_read(of, select, registry, options)
+    hold_size(of.stream, planned.size, f"largest={largest:,}", largest, _WAY_OUT)
+    return planned.scan.batches(select).read_all()
 
 
 def read_pandas(
@@ -178,7 +205,7 @@ def read_pandas(
         ConfigurationError: the range has more bytes, pandas is not installed, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    frame: pd.DataFrame = to_pandas(_table(of, select, registry, largest, options))
+    frame: pd.DataFrame = to_pandas(read_table(of, select=select, registry=registry, largest=largest, **options))
     return frame
 
 
@@ -203,17 +230,5 @@ def read_polars(
         ConfigurationError: the range has more bytes, Polars is not installed, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    frame: pl.DataFrame = to_polars(_table(of, select, registry, largest, options))
+    frame: pl.DataFrame = to_polars(read_table(of, select=select, registry=registry, largest=largest, **options))
     return frame
-
-
-def _table(
-    of: ReadableRange,
-    select: Sequence[str] | None,
-    registry: SchemaRegistry | None,
-    largest: int,
-    options: ReadOptions,
-) -> pa.Table:
-    planned = plan_read(of, select, registry, options)
-    hold_size(of.stream, planned.size, f"largest={largest:,}", largest, _WAY_OUT)
-    return planned.batches(select).read_all()

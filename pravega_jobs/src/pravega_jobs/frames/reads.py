@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,36 @@ class BatchCount:
     def events(self) -> int | None:
         """The number of events in the ranges; None: not all of them have been read."""
         return self.seen if self.complete else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Ranges that are read each time somebody asks for their rows: a table for libraries that take Arrow's streams.
+
+    `client` has to be open whenever it is read; the other fields are as for `read_batches`.
+    """
+
+    client: PravegaClient
+    pieces: Sequence[RangePiece]
+    decoding: Decoding
+    unit: TimeUnit
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self.decoding.schema
+
+    def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
+        """The rows, read anew; `columns` are the columns to read, None: all."""
+        return read_batches(self.client, self.pieces, self.decoding, self.unit, columns)[0]
+
+    def __arrow_c_schema__(self) -> Any:
+        """The columns, for libraries that take Arrow's C interface."""
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows, read anew, for libraries that take Arrow's C interface."""
+        return self.batches().__arrow_c_stream__(requested_schema)
 
 
 def read_batches(

@@ -1,14 +1,18 @@
-"""A range as a LazyFrame of Polars: read when it is collected, a few megabytes at a time."""
+"""A range as a lazy frame of Polars or a relation of DuckDB: read when it is computed, a few megabytes at a time."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
+import pyarrow as pa
+
 from aiopravega.blocking.registry import SchemaRegistry
 from pravega_jobs.frames.options import ReadOptions
-from pravega_jobs.frames.read import PlannedRead, ReadableRange, plan_read
+from pravega_jobs.frames.read import ReadableRange, plan_read
+from pravega_jobs.frames.reads import Scan
 from pravega_jobs.tables import need, to_polars
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
 
 
@@ -30,27 +34,60 @@ def scan_polars(
         PravegaError: as `read_arrow`.
     """
     need("polars")
+    return lazy_frame(plan_read(of, None, registry, options).scan)
+
+
+def scan_duckdb(
+    of: ReadableRange,
+    *,
+    connection: "duckdb.DuckDBPyConnection | None" = None,
+    registry: SchemaRegistry | None = None,
+    **options: Unpack[ReadOptions],
+) -> "duckdb.DuckDBPyRelation":
+    """The events of a range as a relation of DuckDB, which reads the range each time it is computed.
+
+    DuckDB has a few megabytes of the range in memory, and what the query keeps. A query that names the relation twice
+    reads the range twice.
+
+    Args:
+        of: the range, such as `take` and `range_of` give it. Its client has to be open when the relation is computed.
+        connection: the database of the relation; None: one of its own, in memory.
+        registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
+        options: as of `read_arrow`.
+
+    Raises:
+        ConfigurationError: an option is not known, no schema is known, or DuckDB is not installed.
+        PravegaError: as `read_arrow`. While DuckDB reads, its own error has the name and the text of ours.
+    """
+    need("duckdb")
+    return relation(plan_read(of, None, registry, options).scan, connection)
+
+
+def lazy_frame(scan: Scan) -> "pl.LazyFrame":
+    """A LazyFrame of Polars with the rows of a scan."""
     import polars as pl
     from polars.io.plugins import register_io_source
-
-    planned = plan_read(of, None, registry, options)
 
     def batches(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        for frame in _frames(planned, columns, rows):
+        for frame in _frames(scan, columns, rows):
             yield frame if predicate is None else frame.filter(predicate)
 
-    schema = to_polars(planned.decoding.schema.empty_table()).schema
-    return register_io_source(batches, schema=schema)
+    return register_io_source(batches, schema=to_polars(scan.schema.empty_table()).schema)
 
 
-def _frames(planned: PlannedRead, columns: list[str] | None, rows: int | None) -> "Iterator[pl.DataFrame]":
+def relation(scan: Scan, connection: "duckdb.DuckDBPyConnection | None" = None) -> "duckdb.DuckDBPyRelation":
+    """A relation of DuckDB with the rows of a scan; `connection` is its database, by default one of its own."""
+    import duckdb
+
+    return (connection or duckdb.connect()).from_arrow(scan)
+
+
+def _frames(scan: Scan, columns: list[str] | None, rows: int | None) -> "Iterator[pl.DataFrame]":
     """The batches as DataFrames, `rows` rows of them at most."""
-    import pyarrow as pa
-
     left = rows
-    for batch in planned.batches(columns):
+    for batch in scan.batches(columns):
         frame = to_polars(pa.Table.from_batches([batch]))
         if left is not None:
             frame = frame.head(left)

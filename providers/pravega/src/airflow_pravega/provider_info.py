@@ -162,6 +162,7 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "task-decorators": [
+            {"name": "pravega", "class-name": "airflow_pravega.decorators.frame.pravega_task"},
             {"name": "pravega_range", "class-name": "airflow_pravega.decorators.range.pravega_range_task"},
             {"name": "pravega_spark", "class-name": "airflow_pravega.decorators.spark.pravega_spark_task"},
         ],
@@ -183,6 +184,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.recorded",
             "operators.spark",
             "operators.spark_submit",
+            "operators.sql",
             "operators.land",
             "operators.cdc",
             "operators.schema",

@@ -109,6 +109,10 @@ class PravegaHook(BaseHook):
         """Airflow's name for `get_client`."""
         return self.get_client()
 
+    def names_registry(self) -> bool:
+        """True if the connection names a Schema Registry."""
+        return SCHEMA_REGISTRY in connection_extras(self.get_connection(self.pravega_conn_id))
+
     def get_registry_config(self) -> RegistryConfig:
         """The configuration of a client of the Schema Registry that the connection names.
 

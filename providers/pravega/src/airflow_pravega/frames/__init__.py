@@ -1,0 +1,1 @@
+"""Ranges as frames in the process of a task, without Spark."""

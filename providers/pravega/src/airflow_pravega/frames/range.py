@@ -1,0 +1,214 @@
+"""One range of a stream as a frame in a task, without Spark: read, processed, written once, and recorded as done."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from airflow.sdk import Context
+
+from aiopravega.blocking.intervals import TakenRange
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Sink
+from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
+from airflow_pravega.lineage.reporting import ReportsLineage
+from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.spark.writing import OnceWrite
+from airflow_pravega.tasks.arguments import check_known, check_stream, whole_number
+from airflow_pravega.tasks.failures import ProcessesInterval
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import declare, shown, table_sink
+from airflow_pravega.tasks.ranges import task_range
+from pravega_jobs.landing import LandingTable, folder_of, land, shown_table
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.spark.options import with_columns
+from pravega_jobs.writes import parse_generation
+
+_BESIDE: Final = "postgres_conn_id"
+_LARGEST: Final = 1_000_000_000
+
+
+class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval):
+    """An operator that reads one range as a frame of Arrow, Polars, pandas or DuckDB in its own process.
+
+    Args:
+        columns: the columns of events that are decoded as JSON (`options={"decode": "json"}`), as SQL writes them, for
+            example `id long, price double`. (templated)
+        options: options of the read, as `pravega_jobs.frames.read_arrow` has them: `decode`, `schema_text`,
+            `schema_type`, `on_error`, `event_time` and others. (templated)
+        into: a stream into which the result is written once; it must exist. (templated)
+        write_id: the name of the write; by default one of this task and run. (templated)
+        rebuild: the generation of the write or the landing: 2 writes other rows after 1. (templated)
+        commit_ledger: `scope/table` of the commit ledger; by default the one of the scope of `into`. (templated)
+        into_options: options of the write, as `pravega_jobs.frames.write_arrow` has them. (templated)
+        table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
+            `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name. (templated)
+        postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
+        largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
+        pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
+            without options. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "columns",
+        "options",
+        "into",
+        "write_id",
+        "rebuild",
+        "commit_ledger",
+        "into_options",
+        "table",
+        "postgres_conn_id",
+        "largest",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        columns: str | None = None,
+        options: Mapping[str, str] | None = None,
+        into: str | None = None,
+        write_id: str | None = None,
+        rebuild: int | str = 1,
+        commit_ledger: str | None = None,
+        into_options: Mapping[str, str] | None = None,
+        table: str | None = None,
+        postgres_conn_id: str | None = None,
+        largest: int | str = _LARGEST,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if into is not None and table is not None:
+            raise ConfigurationError("into and table both say where the result goes: give one of them")
+        if into is not None:
+            check_stream(into)
+        if table is not None:
+            check_known(table, lambda text: shown_table(text, None if postgres_conn_id is None else "", _BESIDE))
+        self.columns = columns
+        self.options = dict(options or {})
+        self.into = into
+        self.write_id = write_id
+        self.rebuild = rebuild
+        self.commit_ledger = commit_ledger
+        self.into_options = dict(into_options or {})
+        self.table = table
+        self.postgres_conn_id = postgres_conn_id
+        self.largest = largest
+        self.pravega_conn_id = pravega_conn_id
+
+    def process_range(
+        self,
+        context: Context,
+        given: Any,
+        work: Callable[[TakenRange, SchemaRegistry | None, Mapping[str, str], int], Any],
+    ) -> Any:
+        """Have a function process a range, put its result where it goes, and record how the interval ended.
+
+        Args:
+            context: the task's context.
+            given: the range, as a sensor gives it.
+            work: gets the range, the registry, the options of the read, and the most bytes that may be in memory.
+
+        Returns:
+            The result of `work`, or the facts of the write or the landing.
+
+        Raises:
+            AirflowFailException: the range, a name or an option cannot work, or the result cannot be written.
+            PravegaError: the cluster cannot be reached.
+        """
+
+        def watch(killed: Callable[[], None] | None) -> None:
+            self._when_killed = killed
+
+        hook = PravegaHook(self.pravega_conn_id)
+        with task_range(hook, given, context, watch=watch) as taken:
+            self.link_to_consumer(context, taken.stream, given)
+            self.lineage = Lineage((range_read(taken.client.config, taken.stream, taken.range, given),))
+            put, sink = self._target(hook, context, given)
+            declare(taken.client, taken.stream, given, sink, context)
+            with _registry(hook) as registry:
+                options = with_columns(self.options, self.columns)
+                made = work(taken, registry, options, whole_number("largest", self.largest))
+                return made if put is None else put(taken, registry, made)
+
+    def _target(
+        self, hook: PravegaHook, context: Context, given: Mapping[str, str]
+    ) -> "tuple[Callable[[TakenRange, SchemaRegistry | None, Any], Any] | None, Sink | None]":
+        """A function that writes the result, and the sink that a take-over of the range can ask."""
+        if self.into is not None:
+            once = OnceWrite.named(
+                hook.get_config(),
+                self.into,
+                self.write_id or write_name(context),
+                rebuild=self.rebuild,
+                commit_ledger=self.commit_ledger,
+                options=self.into_options,
+            )
+            return lambda taken, registry, made: self._write(once, taken, registry, made), once.sink
+        if self.table is None:
+            return None, None
+        generation = parse_generation(self.rebuild)
+        landing_of(given, generation=generation)
+        dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
+        target = shown_table(self.table, dsn, _BESIDE)
+        sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
+        return lambda taken, _, made: self._land(target, generation, given, taken, made), sink
+
+    def _write(self, once: OnceWrite, taken: TakenRange, registry: SchemaRegistry | None, made: Any) -> Any:
+        from pravega_jobs.frames import write_arrow
+
+        done = write_arrow(
+            taken.client,
+            made,
+            once.stream,
+            once.write_id,
+            registry=registry,
+            ledger=once.commit_ledger,
+            generation=once.generation,
+            **once.options,
+        )
+        result = once.described(done, self.log)
+        self.lineage = replace(self.lineage, outputs=(written_once(once.config, result),))
+        return result
+
+    def _land(
+        self, target: LandingTable, generation: int, given: Mapping[str, str], taken: TakenRange, made: Any
+    ) -> dict[str, Any]:
+        began, name = time.monotonic(), str(self.table)
+        landed = land(made, target, given, generation=generation)
+        holding = landed.holding
+        self.log.info(
+            "Landed %s %s in %s: %s, %d rows of generation %d",
+            taken.stream,
+            shown(taken.range),
+            name,
+            landed.action.value,
+            holding.rows,
+            holding.generation,
+        )
+        folder = folder_of(name)
+        self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder, rows=holding.rows),))
+        return {
+            "table": name,
+            "action": landed.action.value,
+            "rows": holding.rows,
+            "generation": holding.generation,
+            "seconds": round(time.monotonic() - began, 3),
+            "cuts": taken.range.to_json(),
+        }
+
+
+@contextmanager
+def _registry(hook: PravegaHook) -> Iterator[SchemaRegistry | None]:
+    """A client of the registry that the connection names; None: it names none."""
+    if not hook.names_registry():
+        yield None
+        return
+    with SchemaRegistry(hook.get_registry_config()) as registry:
+        yield registry

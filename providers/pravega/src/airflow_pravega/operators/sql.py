@@ -1,0 +1,172 @@
+"""Operators that ask a range by SQL, with DuckDB in the process of the task."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import Context, XComArg
+
+from aiopravega.blocking.intervals import TakenRange
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.frames.range import PravegaFrameRangeOperator
+from pravega_jobs.retries import error_in
+from pravega_jobs.tables import need
+
+if TYPE_CHECKING:
+    import duckdb
+
+_EVENTS: Final = "events"
+_MOST_ROWS: Final = 100
+
+
+class _SqlOperator(PravegaFrameRangeOperator):
+    """An operator that asks one range; the query names it `events`."""
+
+    template_fields: Sequence[str] = ("sql", "stream_cuts", *PravegaFrameRangeOperator.template_fields)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"sql": "sql"}
+    template_ext: Sequence[str] = (".sql",)
+
+    def __init__(self, *, sql: str, stream_cuts: Mapping[str, str] | XComArg, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sql = sql
+        self.stream_cuts = stream_cuts
+
+    def ask(
+        self, taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str]
+    ) -> "duckdb.DuckDBPyRelation":
+        """The query's result, which DuckDB computes when it is read; the query reaches no file and no network.
+
+        Raises:
+            ConfigurationError: DuckDB is not installed, or the text is not one query.
+        """
+        need("duckdb")
+        import duckdb
+
+        from pravega_jobs.frames.read import plan_read
+
+        database = duckdb.connect(config={"enable_external_access": "false"})
+        database.register(_EVENTS, plan_read(taken, None, registry, options).scan)  # type: ignore[arg-type]  # as above
+        database.execute("SET lock_configuration = true")
+        with _query_errors():
+            statements = duckdb.extract_statements(self.sql)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise ConfigurationError(
+                    "sql must be one query (SELECT), which names the range events: use a task of your own for others"
+                )
+            return database.sql(self.sql)
+
+
+class PravegaSqlOperator(_SqlOperator):
+    """Asks a range by SQL without Spark, and writes or lands the result exactly once.
+
+    The query names the range `events`, and has the functions of DuckDB. DuckDB has a few megabytes of the range in
+    memory, and what the query keeps. At the end the interval that the range names is recorded as done.
+
+    Returns the facts of the write (as `PravegaSparkWriteOperator`) or of the landing (as `PravegaLandOperator`).
+    Without `into` and `table`, it returns the rows as a list of dicts, at most 100; texts stand for values that JSON
+    does not have.
+
+    It also takes the arguments of all tasks with frames: `columns`, `options`, `into`, `write_id`, `rebuild`,
+    `commit_ledger`, `into_options`, `table`, `postgres_conn_id` and `pravega_conn_id`, as
+    `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them.
+
+    Args:
+        sql: the query, or the name of a file `.sql` beside the DAG. (templated)
+        stream_cuts: the range, such as a sensor's output. (templated)
+    """
+
+    def execute(self, context: Context) -> Any:
+        """Ask the range.
+
+        Raises:
+            AirflowFailException: the range, the query, a name or an option cannot work; there are too many rows; or
+                the write is done with other rows.
+            PravegaError: the cluster cannot be reached.
+        """
+
+        def work(taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str], _largest: int) -> Any:
+            found = self.ask(taken, registry, options)
+            return found if self.into or self.table else _rows(found)
+
+        return self.process_range(context, self.stream_cuts, work)
+
+
+class PravegaSqlCheckOperator(_SqlOperator):
+    """Checks a range by SQL without Spark: the task fails unless the query gives one row whose values are all true.
+
+    As with the `SQLCheckOperator` of Airflow, null, false, 0 and an empty text are not true. The query names the range
+    `events`. Events do not change, so that a failed check is not tried again. If the range names an interval, this
+    task's part of it is done when the check passes, and has failed when it does not.
+
+    Returns the row.
+
+    It also takes `columns`, `options` and `pravega_conn_id`, as `PravegaSqlOperator` does.
+
+    Args:
+        sql: the query, or the name of a file `.sql` beside the DAG. (templated)
+        stream_cuts: the range, such as a sensor's output. (templated)
+
+    Raises:
+        ConfigurationError: `into` or `table` is given.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if self.into is not None or self.table is not None:
+            raise ConfigurationError("a check writes nothing: leave out into and table, or use PravegaSqlOperator")
+
+    def execute(self, context: Context) -> Any:
+        """Ask the range.
+
+        Raises:
+            AirflowFailException: the check does not pass, or the range, the query or an option cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+
+        def work(taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str], _largest: int) -> Any:
+            rows = _rows(self.ask(taken, registry, options))
+            if len(rows) != 1:
+                raise ConfigurationError(f"the query of a check must give one row, and gives {len(rows)}")
+            [row] = rows
+            failed = [name for name, value in row.items() if not value]
+            if failed:
+                raise AirflowFailException(
+                    f"the check of {taken.stream} does not pass: {', '.join(failed)} of {row}. The query: {self.sql}"
+                )
+            self.log.info("The check of %s passes: %s", taken.stream, row)
+            return row
+
+        return self.process_range(context, self.stream_cuts, work)
+
+
+def _rows(found: "duckdb.DuckDBPyRelation") -> list[dict[str, Any]]:
+    """The rows of a result, as JSON has them.
+
+    Raises:
+        ConfigurationError: they are too many for an XCom.
+    """
+    with _query_errors():
+        rows = found.limit(_MOST_ROWS + 1).fetchall()
+    if len(rows) > _MOST_ROWS:
+        raise ConfigurationError(
+            f"the query gives more than {_MOST_ROWS} rows, too many for an XCom: give into or table, or a LIMIT"
+        )
+    plain = [dict(zip(found.columns, row, strict=True)) for row in rows]
+    made: list[dict[str, Any]] = json.loads(json.dumps(plain, default=str))
+    return made
+
+
+@contextmanager
+def _query_errors() -> Iterator[None]:
+    """An error of DuckDB about the query as one that no new try helps; one of ours inside of it stays."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        if error_in(error) is not None:
+            raise
+        raise ConfigurationError(f"the query cannot be computed: {error}") from None
