@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from tempfile import TemporaryDirectory
+from typing import Final
 
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,10 @@ class LinesTable(LandingTable, Standing):
         }
 
     @contextmanager
-    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[Sequence[str]]:
-        yield [json.dumps(row.asDict()) for row in frame.collect()]
+    def staged(self, rows: Rows, landing: Landing) -> Iterator[Sequence[str]]:
+        with TemporaryDirectory() as folder:
+            written = rows.write_files(landing, Path(folder) / "rows", {})
+            yield [json.dumps(row) for batch in written.batches() for row in batch.to_pylist()]
 
     def commit(self, staged: Sequence[str], landing: Landing) -> Landed:
         action, held = decide(self, landing)

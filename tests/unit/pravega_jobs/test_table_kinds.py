@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.unit.pravega_jobs import lines_table
 from tests.unit.pravega_jobs.lines_table import LinesTable
@@ -23,18 +24,7 @@ ROOT = Path(__file__).parents[3]
 STREAM = StreamName("shop", "orders")
 
 
-class Row(dict[str, Any]):
-    def asDict(self) -> dict[str, Any]:  # noqa: N802 - as Spark calls it
-        return dict(self)
-
-
-class Frame:
-    """As much of a DataFrame as the table asks for."""
-
-    columns = ("id",)
-
-    def collect(self) -> list[Row]:
-        return [Row(id=1), Row(id=2)]
+ROWS = pa.table({"id": [1, 2]})
 
 
 @pytest.fixture
@@ -49,13 +39,12 @@ def cuts(start, end):
 
 
 def test_rows_are_landed_in_a_table_of_a_kind_that_one_entry_adds(lines):
-    frame: Any = Frame()
     named: dict[str, Any] = {"consumer": "lake", "interval": "monday"}
-    assert land(frame, lines, cuts(0, 10), **named).action is Action.APPEND
-    assert land(frame, lines, cuts(0, 10), **named).action is Action.NOTHING
-    assert land(frame, lines, cuts(0, 12), **named, generation=2).action is Action.REPLACE
+    assert land(ROWS, lines, cuts(0, 10), **named).action is Action.APPEND
+    assert land(ROWS, lines, cuts(0, 10), **named).action is Action.NOTHING
+    assert land(ROWS, lines, cuts(0, 12), **named, generation=2).action is Action.REPLACE
     with pytest.raises(LandingError, match="generation 2"):
-        land(frame, lines, cuts(0, 10), **named)
+        land(ROWS, lines, cuts(0, 10), **named)
     [held] = holdings(lines)
     assert (held.interval, held.generation, held.rows, held.range) == ("monday", 2, 2, cuts(0, 12))
 
@@ -71,7 +60,7 @@ def test_hosts_and_commands_know_a_new_kind_by_its_entry(lines):
     assert state_of(LinesTable(path)) is None
     with pytest.raises(ConfigurationError, match="begins with 'lines'"):
         merged_table(lines)
-    land(Frame(), lines, cuts(0, 10), consumer="lake", interval="monday")  # type: ignore[arg-type]  # enough of one
+    land(ROWS, lines, cuts(0, 10), consumer="lake", interval="monday")
     [finding] = compared_table(lines, STREAM, {})["lake"]
     assert (finding.kind, finding.intervals) == (FindingKind.HELD, ("monday",))
 

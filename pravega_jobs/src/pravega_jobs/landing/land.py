@@ -11,7 +11,6 @@ from pravega_jobs.landing.rules import Holding, Landed, Landing, check_columns, 
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
-from pravega_jobs.tables import check_table
 
 
 def land(
@@ -50,6 +49,8 @@ def land(
     landing = landing_of(cuts, consumer, interval, generation, event_times=event_times)
     target = table_of(table) if isinstance(table, str) else table
     if not is_spark(frame):
+        from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
+
         check_table(frame)
     with target.standing() as found:
         action, held = decide(found, landing)
@@ -64,7 +65,7 @@ def land(
 def _rows(value: Any) -> Rows:
     if is_spark(value):
         return SparkRows(value)
-    from pravega_jobs.landing.local_rows import LocalRows  # needs PyArrow, which Spark's way imports later
+    from pravega_jobs.landing.local_rows import LocalRows
 
     return LocalRows(value)
 
