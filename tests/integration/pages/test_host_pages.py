@@ -25,6 +25,7 @@ from aiopravega import PravegaClient, StreamName
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 from aiopravega.schema.open import register_schema
+from pravega_jobs.frames import range_of, scan_duckdb, scan_polars
 
 # In the process of the other pages.
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
@@ -46,6 +47,19 @@ def operators() -> dict[str, Any]:
         for name, value in vars(module).items()
         if inspect.isclass(value) and issubclass(value, BaseOperator)
     }
+
+
+def test_airflow_frames(open_page, client, scope, fill):
+    flights = [{"carrier": carrier, "delay": delay} for carrier, delay in (("AA", 5.0), ("UA", 1.0), ("AA", 7.5))]
+    fill("flights", *(json.dumps(flight).encode() for flight in flights))
+    names = open_page("airflow-frames").run().names
+
+    events = scan_polars(range_of(client, f"{scope}/flights"), decode="json", columns="carrier string, delay double")
+    assert names["worst_delays"].function(events).collect().rows() == [("AA", 7.5), ("UA", 1.0)]
+    assert (names["sums"].into, names["check"].options) == (f"{scope}/delays", {"decode": "json"})
+    events = scan_duckdb(range_of(client, f"{scope}/flights"), decode="json", columns="carrier string, delay double")
+    assert events.query("events", names["check"].sql).fetchall() == [(True, True)]
+    assert events.query("events", names["sums"].sql).fetchall() == [("AA", 6.3), ("UA", 1.0)]
 
 
 async def connected(uri: str) -> SchemaRegistry:
