@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import dagster as dg
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,7 +14,16 @@ from aiopravega import StreamCutRange
 from dagster_pravega import PravegaArrowIOManager, PravegaResource, StreamBatches, pravega_stream_spec
 
 EVENTS = [f"ride {number:03}" for number in range(100)]
-TYPES = (pa.Table, pa.RecordBatchReader, pd.DataFrame, pl.DataFrame, StreamBatches, Any)
+TYPES = (
+    pa.Table,
+    pa.RecordBatchReader,
+    pd.DataFrame,
+    pl.DataFrame,
+    pl.LazyFrame,
+    duckdb.DuckDBPyRelation,
+    StreamBatches,
+    Any,
+)
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
@@ -29,6 +39,14 @@ def rows_of(value: Any) -> list[dict[str, Any]]:
             return [{str(name): cell for name, cell in row.items()} for row in value.to_dict("records")]
         case pl.DataFrame():
             return value.to_dicts()
+        case pl.LazyFrame():
+            found = value.collect().to_dicts()
+            assert value.select(pl.len()).collect().item() == len(found)  # read a second time
+            return found
+        case duckdb.DuckDBPyRelation():
+            read = rows_of(value.to_arrow_table())
+            assert value.count("*").fetchall() == [(len(read),)]
+            return read
     raise AssertionError(f"a {type(value)}")
 
 

@@ -1,4 +1,4 @@
-"""Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
+"""Assets from and to streams without Spark: as tables of Arrow, pandas, Polars and DuckDB, or as record batches."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
 
 _LARGEST_TABLE: Final = 1_000_000_000
-_TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame or polars.DataFrame"
+_TYPES: Final = (
+    "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame, polars.DataFrame, polars.LazyFrame or "
+    "duckdb.DuckDBPyRelation"
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,11 @@ class PravegaArrowIOManager(StreamIOManager):
 
     It finds the stream of an asset, the range of an input, and the name and the generation of a write as
     `PravegaSparkIOManager` does, and its materializations report the same. It needs the extra `arrow` of
-    dagster-pravega; pandas and Polars are used if they are installed.
+    dagster-pravega; pandas, Polars and DuckDB are used if they are installed.
 
     **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader`
-    read a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types)
+    read a few megabytes at a time; `polars.LazyFrame` and `duckdb.DuckDBPyRelation` do so each time that they are
+    computed, in the step. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types)
     and `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
     `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without
     a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
@@ -57,11 +61,11 @@ class PravegaArrowIOManager(StreamIOManager):
     (`fail`, `drop`), `event_time` and its unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
-    `LazyFrame`. A table without rows is a write of nothing, which is done as any other. A column `event` (text or
-    bytes) is the event, and `routing_key` (text) its key; without a column `event`, each row becomes a JSON object
-    of all columns but `routing_key`, without null values. With the metadata `pravega/options` `{"encode": "auto"}`,
-    rows become events by the newest schema of the stream's group in the registry. The stream must exist. All rows
-    are written in one transaction, one batch at a time.
+    `LazyFrame`, `duckdb.DuckDBPyRelation`. A table without rows is a write of nothing, which is done as any other. A
+    column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column `event`, each row
+    becomes a JSON object of all columns but `routing_key`, without null values. With the metadata `pravega/options`
+    `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the registry. The stream must
+    exist. All rows are written in one transaction, one batch at a time.
     """
 
     schema_registry: SchemaRegistryResource | None = Field(
@@ -79,12 +83,13 @@ class PravegaArrowIOManager(StreamIOManager):
 
         from pravega_jobs.frames.decoding import decoding_of
         from pravega_jobs.frames.options import FrameOptions
-        from pravega_jobs.frames.reads import read_batches
+        from pravega_jobs.frames.reads import Scan, read_batches
+        from pravega_jobs.frames.scan import lazy_type
         from pravega_jobs.tables import hold_size, table_type
 
         kind = input_type(context)
-        as_table = table_type(kind)
-        if as_table is None and kind not in (StreamBatches, pa.RecordBatchReader):
+        as_table, as_lazy = table_type(kind), lazy_type(kind)
+        if as_table is None and as_lazy is None and kind not in (StreamBatches, pa.RecordBatchReader):
             raise ConfigurationError(f"{input_name(context)} is of type {kind!r}, but must be {_TYPES}")
         if as_table is not None:
             ways = (
@@ -97,6 +102,8 @@ class PravegaArrowIOManager(StreamIOManager):
         decoding = decoding_of(options, ranges.stream, self._registry)
         context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
         columns = wanted_columns(context, decoding.schema.names)
+        if as_lazy is not None:
+            return as_lazy(Scan(self.pravega.client, ranges.pieces, decoding, options.unit, columns))
         reader, count = read_batches(self.pravega.client, ranges.pieces, decoding, options.unit, columns)
         if as_table is not None:
             return as_table(reader.read_all())

@@ -47,22 +47,25 @@ class BatchCount:
 class Scan:
     """Ranges that are read each time somebody asks for their rows: a table for libraries that take Arrow's streams.
 
-    `client` has to be open whenever it is read; the other fields are as for `read_batches`.
+    `client` has to be open whenever it is read; all fields are as for `read_batches`.
     """
 
     client: PravegaClient
     pieces: Sequence[RangePiece]
     decoding: Decoding
     unit: TimeUnit
+    columns: Sequence[str] | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        return self.decoding.schema
+        schema = self.decoding.schema
+        return schema if self.columns is None else pa.schema([schema.field(name) for name in self.columns])
 
     def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
-        """The rows, read anew; `columns` are the columns to read, None: all."""
-        return read_batches(self.client, self.pieces, self.decoding, self.unit, columns)[0]
+        """The rows, read anew; `columns` are some of the columns, None: all of them."""
+        wanted = self.columns if columns is None else columns
+        return read_batches(self.client, self.pieces, self.decoding, self.unit, wanted)[0]
 
     def __arrow_c_schema__(self) -> Any:
         """The columns, for libraries that take Arrow's C interface."""

@@ -1,7 +1,7 @@
 """A range as a lazy frame of Polars or a relation of DuckDB: read when it is computed, a few megabytes at a time."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
@@ -82,6 +82,25 @@ def relation(scan: Scan, connection: "duckdb.DuckDBPyConnection | None" = None) 
     import duckdb
 
     return (connection or duckdb.connect()).from_arrow(scan)
+
+
+def lazy_type(kind: Any) -> "Callable[[Scan], Any] | None":
+    """The function that makes a frame of this type of a scan, which reads when it is computed; None: it is no such.
+
+    Raises:
+        ConfigurationError: its package is not installed.
+    """
+    package, name = str(getattr(kind, "__module__", "")).partition(".")[0].lstrip("_"), getattr(kind, "__name__", "")
+    made = _LAZY.get((package, name))
+    if made is not None:
+        need(package)
+    return made
+
+
+_LAZY: Final[dict[tuple[str, str], Callable[[Scan], Any]]] = {
+    ("polars", "LazyFrame"): lazy_frame,
+    ("duckdb", "DuckDBPyRelation"): relation,
+}
 
 
 def _frames(scan: Scan, columns: list[str] | None, rows: int | None) -> "Iterator[pl.DataFrame]":
