@@ -7,7 +7,7 @@
  *
  *
  * "…" is: "format" (avro, json, protobuf, custom or any), "group", "type", "schema" (text, or base64 for protobuf), or "class", which
- * is one of those below and gives both, "codec" (none, gzip, snappy or reversed), "header" (default true). Values are JSON; those of a custom format are texts. A reader without
+ * is one of those below and gives both, "codec" (none, gzip, snappy, lz4 or reversed), "header" (default true). Values are JSON; those of a custom format are texts. A reader without
  * "schema" reads with the writer's. Failures are answered as {"error": TEXT}.
  */
 
@@ -35,6 +35,7 @@ import io.pravega.schemaregistry.serializer.shared.impl.SerializerConfig;
 import io.pravega.schemaregistry.serializer.shared.schemas.Schema;
 import io.pravega.schemaregistry.serializers.SerializerFactory;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -54,6 +55,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import net.jpountz.lz4.LZ4FrameInputStream;
+import net.jpountz.lz4.LZ4FrameOutputStream;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.reflect.Nullable;
@@ -138,12 +141,15 @@ public class Serializers {
                 .registerSchema(true)
                 .registerCodec(true)
                 .writeEncodingHeader(command.path("header").asBoolean(true))
-                .decoder(Reversed.NAME, new Reversed());
+                .decoder(Reversed.NAME, new Reversed())
+                .decoder(Lz4.NAME, new Lz4());
         switch (command.path("codec").asText("none")) {
             case "gzip":
                 return builder.encoder(Codecs.GzipCompressor.getCodec()).build();
             case "snappy":
                 return builder.encoder(Codecs.SnappyCompressor.getCodec()).build();
+            case "lz4":
+                return builder.encoder(new Lz4()).build();
             case "reversed":
                 return builder.encoder(new Reversed()).build();
             default:
@@ -374,6 +380,37 @@ public class Serializers {
             } catch (IOException error) {
                 throw new IllegalStateException(error);
             }
+        }
+    }
+
+    /** The codec that an application has to bring: frames of LZ4. */
+    private static final class Lz4 implements Codec {
+        private static final String NAME = "application/x-lz4";
+
+        @Override
+        public String getName() {
+            return NAME;
+        }
+
+        @Override
+        public CodecType getCodecType() {
+            return new CodecType(NAME);
+        }
+
+        @Override
+        public void encode(ByteBuffer data, OutputStream out) throws IOException {
+            byte[] bytes = new byte[data.remaining()];
+            data.get(bytes);
+            LZ4FrameOutputStream frame = new LZ4FrameOutputStream(out);
+            frame.write(bytes);
+            frame.close();
+        }
+
+        @Override
+        public ByteBuffer decode(ByteBuffer data, Map<String, String> properties) throws IOException {
+            byte[] bytes = new byte[data.remaining()];
+            data.get(bytes);
+            return ByteBuffer.wrap(new LZ4FrameInputStream(new ByteArrayInputStream(bytes)).readAllBytes());
         }
     }
 
