@@ -27,7 +27,7 @@ from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.parsing import parse as parse_avro
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from aiopravega.schema.protobuf.descriptors import parse as parse_descriptors
-from aiopravega.schema.registry.codecs import GZIP, SNAPPY, codec_named
+from aiopravega.schema.registry.codecs import GZIP, LZ4, SNAPPY, codec_named
 from pravega_jobs.debezium.changes import metadata
 from pravega_jobs.debezium.changes.connect import schema_in
 from pravega_jobs.debezium.changes.decoder import ChangeDecoder
@@ -163,6 +163,7 @@ TARGETS: dict[str, Callable[[], Fuzzed]] = {
     "records of the ledgers": _records,
     "gzip": lambda: _codec(GZIP),
     "snappy": lambda: _codec(SNAPPY),
+    "lz4": lambda: _codec(LZ4),
     "Avro schemas": _schemas,
     "Protobuf descriptors": lambda: Fuzzed(parse_descriptors, (samples.DESCRIPTORS,)),
     "Avro columns": lambda: _columns(AvroTarget.of(samples.AVRO_SCHEMA), samples.AVRO_EVENTS),

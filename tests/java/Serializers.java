@@ -5,11 +5,13 @@
  *   {"do": "read", …, "event": HEX}       the value of an event
  *   {"do": "time", …, "value": TEXT, "events": N}  seconds of the processor for N events, to and fro
  *
- * "…" is: "format" (avro, json, protobuf, custom or any), "group", "type", "schema" (text, or base64 for protobuf), "codec" (none,
- * gzip, snappy or reversed), "header" (default true). Values are JSON; those of a custom format are texts. A reader without
+ *
+ * "…" is: "format" (avro, json, protobuf, custom or any), "group", "type", "schema" (text, or base64 for protobuf), or "class", which
+ * is one of those below and gives both, "codec" (none, gzip, snappy, lz4 or reversed), "header" (default true). Values are JSON; those of a custom format are texts. A reader without
  * "schema" reads with the writer's. Failures are answered as {"error": TEXT}.
  */
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
@@ -33,21 +35,31 @@ import io.pravega.schemaregistry.serializer.shared.impl.SerializerConfig;
 import io.pravega.schemaregistry.serializer.shared.schemas.Schema;
 import io.pravega.schemaregistry.serializers.SerializerFactory;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.math.BigDecimal;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Date;
 import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import net.jpountz.lz4.LZ4FrameInputStream;
+import net.jpountz.lz4.LZ4FrameOutputStream;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.reflect.Nullable;
 
 public class Serializers {
 
@@ -129,12 +141,15 @@ public class Serializers {
                 .registerSchema(true)
                 .registerCodec(true)
                 .writeEncodingHeader(command.path("header").asBoolean(true))
-                .decoder(Reversed.NAME, new Reversed());
+                .decoder(Reversed.NAME, new Reversed())
+                .decoder(Lz4.NAME, new Lz4());
         switch (command.path("codec").asText("none")) {
             case "gzip":
                 return builder.encoder(Codecs.GzipCompressor.getCodec()).build();
             case "snappy":
                 return builder.encoder(Codecs.SnappyCompressor.getCodec()).build();
+            case "lz4":
+                return builder.encoder(new Lz4()).build();
             case "reversed":
                 return builder.encoder(new Reversed()).build();
             default:
@@ -146,9 +161,12 @@ public class Serializers {
         SerializerConfig config = config(command);
         switch (command.get("format").asText()) {
             case "avro":
-                return SerializerFactory.avroSerializer(config, AvroSchema.of(avro(command)));
+                return SerializerFactory.avroSerializer(
+                        config, command.has("class") ? avroClass(command) : AvroSchema.of(avro(command)));
             case "json":
-                return SerializerFactory.jsonSerializer(config, json(command));
+                return command.has("class")
+                        ? SerializerFactory.jsonSerializer(config, jsonClass(command))
+                        : SerializerFactory.jsonSerializer(config, json(command));
             case "protobuf":
                 return SerializerFactory.protobufSerializer(config, ProtobufSchema.of(type(command), descriptors(command)));
             default:
@@ -161,8 +179,14 @@ public class Serializers {
         boolean own = command.has("schema");
         switch (command.get("format").asText()) {
             case "avro":
+                if (command.has("class")) {
+                    return SerializerFactory.avroDeserializer(config, avroClass(command));
+                }
                 return SerializerFactory.avroGenericDeserializer(config, own ? AvroSchema.of(avro(command)) : null);
             case "json":
+                if (command.has("class")) {
+                    return SerializerFactory.jsonDeserializer(config, jsonClass(command));
+                }
                 // That of a class does not look at codecs, in the serializers 0.6.0.
                 return own && !command.path("header").asBoolean(true)
                         ? SerializerFactory.jsonDeserializer(config, json(command))
@@ -179,6 +203,9 @@ public class Serializers {
 
     private static Object value(JsonNode command) throws Exception {
         String text = command.get("value").asText();
+        if (command.has("class")) {
+            return JSON.readValue(text, named(command));
+        }
         switch (command.get("format").asText()) {
             case "avro":
                 org.apache.avro.Schema schema = avro(command);
@@ -198,6 +225,9 @@ public class Serializers {
     }
 
     private static String shown(Object value) throws Exception {
+        if (value.getClass().getEnclosingClass() == Serializers.class) {
+            return JSON.writeValueAsString(value);
+        }
         return value instanceof DynamicMessage
                 ? JsonFormat.printer().preservingProtoFieldNames().omittingInsignificantWhitespace().print((DynamicMessage) value)
                 : value.toString();
@@ -205,6 +235,19 @@ public class Serializers {
 
     private static String type(JsonNode command) {
         return command.get("type").asText();
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Class<Object> named(JsonNode command) throws ClassNotFoundException {
+        return (Class<Object>) Class.forName("Serializers$" + command.get("class").asText());
+    }
+
+    private static AvroSchema<Object> avroClass(JsonNode command) throws ClassNotFoundException {
+        return AvroSchema.of(named(command));
+    }
+
+    private static JSONSchema<Object> jsonClass(JsonNode command) throws ClassNotFoundException {
+        return JSONSchema.of(named(command));
     }
 
     private static org.apache.avro.Schema avro(JsonNode command) {
@@ -236,6 +279,89 @@ public class Serializers {
         };
     }
 
+    // Classes as applications have them; Java's serializers make their schemas.
+
+    public enum Size {
+        SMALL,
+        LARGE
+    }
+
+    public static class Address {
+        public String city;
+        public List<String> tags;
+    }
+
+    public static class Box<T> {
+        public T inside;
+        public List<T> more;
+    }
+
+    public static class AddressBox extends Box<Address> {}
+
+    /** Names that look like keywords, a class that is used several times, and one with its parameter given. */
+    public static class Order {
+        public long id;
+
+        @JsonProperty("$id")
+        public String mark;
+
+        @JsonProperty("$ref")
+        public String link;
+
+        @JsonProperty("required")
+        public Boolean needed;
+
+        public Address from;
+        public Address to;
+        public List<Address> stops;
+        public Address[] ways;
+        public AddressBox box;
+        public Size size;
+        public int[][] grid;
+        public Set<Size> sizes;
+        public double ratio;
+        public UUID uuid;
+        public Date when;
+        public BigDecimal price;
+    }
+
+    public static class Stock {
+        public String id;
+        public Map<String, Integer> counts;
+        public Map<String, Address> homes;
+        public Size size;
+        public Address home;
+        public List<Address> stops;
+
+        @Nullable
+        public String note;
+
+        @Nullable
+        public Address spare;
+    }
+
+    public static class Tree {
+        public String name;
+        public List<Tree> children;
+    }
+
+    public static class Photo {
+        public byte[] pixels;
+    }
+
+    public static class Needed {
+        @JsonProperty(required = true)
+        public long id;
+    }
+
+    public static class Generic {
+        public Box<String> box;
+    }
+
+    public static class Maybe {
+        public Optional<String> note;
+    }
+
     /** A format of the tests' own: UTF-8. */
     private static final class Texts implements CustomSerializer<String>, CustomDeserializer<String> {
         @Override
@@ -254,6 +380,37 @@ public class Serializers {
             } catch (IOException error) {
                 throw new IllegalStateException(error);
             }
+        }
+    }
+
+    /** The codec that an application has to bring: frames of LZ4. */
+    private static final class Lz4 implements Codec {
+        private static final String NAME = "application/x-lz4";
+
+        @Override
+        public String getName() {
+            return NAME;
+        }
+
+        @Override
+        public CodecType getCodecType() {
+            return new CodecType(NAME);
+        }
+
+        @Override
+        public void encode(ByteBuffer data, OutputStream out) throws IOException {
+            byte[] bytes = new byte[data.remaining()];
+            data.get(bytes);
+            LZ4FrameOutputStream frame = new LZ4FrameOutputStream(out);
+            frame.write(bytes);
+            frame.close();
+        }
+
+        @Override
+        public ByteBuffer decode(ByteBuffer data, Map<String, String> properties) throws IOException {
+            byte[] bytes = new byte[data.remaining()];
+            data.get(bytes);
+            return ByteBuffer.wrap(new LZ4FrameInputStream(new ByteArrayInputStream(bytes)).readAllBytes());
         }
     }
 

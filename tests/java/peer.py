@@ -6,6 +6,7 @@
 import base64
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ def serializer_jars() -> Path:
     return ensure_jars(JarList.from_text((HERE / "serializers.lock").read_text(encoding="utf-8")))
 
 
+def lz4_jar() -> Path:
+    """The library of LZ4 for Java, which PySpark brings."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    (jar,) = (Path(spec.origin).parent / "jars").glob("lz4-java-*.jar")
+    return jar
+
+
 class JavaSerializers(Child):
     """Serializers of one registry; use it with `with`.
 
@@ -35,7 +45,8 @@ class JavaSerializers(Child):
 
     def __init__(self, registry_uri: str, folder: Path, *, full_jit: bool = False) -> None:
         program = HERE / "Serializers.java"
-        command = java_program(program, registry_uri, heap_megabytes=512, jars=serializer_jars(), full_jit=full_jit)
+        jars = [serializer_jars(), lz4_jar()]
+        command = java_program(program, registry_uri, heap_megabytes=512, jars=jars, full_jit=full_jit)
         super().__init__(command, folder / "serializers.log")
 
     def write(self, value: str, **how: Any) -> bytes:

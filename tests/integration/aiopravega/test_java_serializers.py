@@ -14,7 +14,7 @@ from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks import open_block_serializer
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
-from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
 from aiopravega.schema.serializers import (
     AvroFormat,
     CustomFormat,
@@ -28,7 +28,7 @@ from aiopravega.schema.serializers import (
 from aiopravega.sizes import LARGEST_PAYLOAD
 
 REVERSED = "application/x-reversed"
-CODECS = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "reversed": REVERSED}
+CODECS = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "lz4": LZ4, "reversed": REVERSED}
 VALUE = {"id": 7, "name": 'Zoë "quoted"', "ratio": 0.5, "more": "x" * 300}
 ROWS: list[list[Any]] = [[7], ['Zoë "quoted"'], [0.5], ["x" * 300]]
 TEXT = json.dumps(VALUE)

@@ -153,6 +153,28 @@ def test_classes_and_columns_can_be_registered(run_task, stream, candidate, kind
     assert (report["format"], report["passed"]) == (kind, True)
 
 
+def test_imports_of_a_proto_file_are_found_from_its_roots(run_task, stream, tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "money.proto").write_text('syntax = "proto3"; message Money { int64 cents = 1; }')
+    order = tmp_path / "shop" / "order.proto"
+    order.write_text('syntax = "proto3"; import "shop/money.proto"; message Order { Money price = 1; }')
+
+    def gate(**common):
+        roots = ["{{ params.root }}"]
+        return PravegaSchemaGateOperator(
+            stream=stream,
+            candidate=str(order),
+            proto_path=roots,
+            register=True,
+            params={"root": str(tmp_path)},
+            **common,
+        )
+
+    report = run_task(gate).result()
+
+    assert (report["format"], report["type"], report["passed"]) == ("Protobuf", "Order", True)
+
+
 def test_the_streams_of_a_scope_are_assets(client, scope, registry):
     text = '{"type":"object","properties":{"page":{"type":"integer"}}}'
     PravegaCatalog(client, registry).create(f"{scope}/visits", SchemaInfo.of(SchemaFormat.JSON, "visit", text))

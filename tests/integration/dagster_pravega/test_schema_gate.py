@@ -94,6 +94,19 @@ def test_what_follows_runs_only_if_the_schema_may_follow(run, registry, visits):
     assert len(registry.versions("visits", visits.scope)) == 2
 
 
+def test_imports_of_a_proto_file_are_found_from_its_roots(run, tmp_path, visits):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "money.proto").write_text('syntax = "proto3"; message Money { int64 cents = 1; }')
+    order = tmp_path / "shop" / "order.proto"
+    order.write_text('syntax = "proto3"; import "shop/money.proto"; message Order { Money price = 1; }')
+
+    ran, check = run(
+        build_schema_gate, candidate=order, proto_path=tmp_path, group=f"{visits.scope}-orders", register=True
+    )
+
+    assert (ran, check.passed, check.metadata["pravega/schema_type"].value) == (True, True, "Order")
+
+
 def test_a_gate_need_not_block(run):
     ran, check = run(build_schema_gate, candidate=TextPage, blocking=False)
     assert (ran, check.passed) == (True, False)

@@ -139,3 +139,12 @@ def test_a_schema_is_found_where_files_of_templates_are(tmp_path, monkeypatch):
     assert other.found_candidate() == "schemas/missing.avsc"
     monkeypatch.chdir(tmp_path)
     assert found.found_candidate() == "schemas/order.avsc"
+
+
+@pytest.mark.parametrize("given", ["protos", ["protos"], ["/none", "protos"], ["missing"], "", []])
+def test_folders_of_imports_are_found_where_files_of_templates_are(given, tmp_path):
+    (tmp_path / "protos").mkdir()
+    with DAG("dag", template_searchpath=str(tmp_path)):
+        gate = PravegaSchemaGateOperator(task_id="gate", stream="a/b", candidate="protos/a.proto", proto_path=given)
+    wanted = [given] if isinstance(given, str) else given
+    assert gate.found_folders() == [str(tmp_path / "protos") if one == "protos" else one for one in wanted if one]

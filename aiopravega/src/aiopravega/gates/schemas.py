@@ -3,6 +3,8 @@
 `aiopravega.schema.open` compares and registers; here the candidate is resolved.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from aiopravega.gates.candidates import resolve
@@ -71,6 +73,7 @@ async def check_candidate(
     *,
     type_name: str | None = None,
     schema_format: SchemaFormat | None = None,
+    proto_path: str | Path | Sequence[str | Path] = (),
     group: str | None = None,
     namespace: str | None = None,
     policy: str | None = None,
@@ -88,6 +91,8 @@ async def check_candidate(
         source: of the candidate; see `aiopravega.gates.candidates.resolve`.
         type_name: of the candidate, if the source and the group do not have it.
         schema_format: of a schema that is made of columns; by default the group's format.
+        proto_path: of a `.proto` file: the folders in which its imports are looked for; see
+            `aiopravega.gates.candidates.from_file`.
         group: the group's name; by default the stream's.
         namespace: of the group; by default the existing group's, and for a new one the scope's name.
         policy: see `check_schema`.
@@ -102,7 +107,7 @@ async def check_candidate(
     """
     address = GroupAddress.of_stream(stream, group, namespace)
     known_group = await (find_group if register else need_group)(registry, address)
-    candidate = await resolve(registry, source, stream, type_name, schema_format, known_group)
+    candidate = await resolve(registry, source, stream, type_name, schema_format, known_group, proto_path)
     options = ComparisonOptions(policy, against, declared_only, as_columns)
     return await _check(registry, address, candidate, options, register, new_policy)
 

@@ -1,6 +1,7 @@
 """Gates as blocking asset checks: of a schema before it is used, and of data against the schemas in its headers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from dagster import (
@@ -45,6 +46,7 @@ def build_schema_gate(
     name: str = "schema_gate",
     type_name: str | None = None,
     schema_format: SchemaFormat | None = None,
+    proto_path: str | Path | Sequence[str | Path] = (),
     group: str | None = None,
     namespace: str | None = None,
     policy: str | None = None,
@@ -69,6 +71,8 @@ def build_schema_gate(
         name: of the check.
         type_name: of the schema, if the candidate and the group do not have it.
         schema_format: of the schema that is made of columns of Spark or Arrow, Avro or JSON; by default the group's.
+        proto_path: of a `.proto` file: the folders in which its imports are looked for, in this order; the file has to
+            lie in one of them. By default the folder of the file.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         policy: the policy to compare by, such as `BackwardTransitive`; by default the group's.
@@ -96,6 +100,7 @@ def build_schema_gate(
                     candidate,
                     type_name=type_name,
                     schema_format=schema_format,
+                    proto_path=proto_path,
                     group=group,
                     namespace=namespace,
                     policy=policy,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, WITH_SCHEMAS, Format, SchemaOptions
 from pyspark_pravega.option_texts import Options, choice
 
@@ -21,7 +21,7 @@ _NOT_OF_CHANGES: Final = tuple(
     name for name in ENCODE_OPTIONS if name not in (ENCODE, WITH_SCHEMAS, SCHEMA_OPTIONS[0], SCHEMA_OPTIONS[1])
 )
 # Short words for the registry's names of codecs; another word is the name of a codec that was registered.
-_CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
+_CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "lz4": LZ4}
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ def test_imports_from_the_roots_of_a_project_are_found_in_their_order(roots) -> 
     assert b"first" in compiled.schema_data
     assert b"elsewhere" not in compiled.schema_data
     assert b"cents" in compiled.schema_data
-    assert from_file(lib / "far.proto", proto_path=[lib]).type == "Far"
+    for root in ([lib], lib, str(lib)):
+        assert from_file(lib / "far.proto", proto_path=root).type == "Far"
 
 
 def test_a_file_behind_links_has_the_name_of_its_link(tmp_path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from aiopravega.errors import CodecNotRegisteredError, ConfigurationError
 from aiopravega.schema import codec_named, header, split_header
-from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
@@ -21,7 +21,14 @@ def parse(**given):
 
 @pytest.mark.parametrize(
     ("word", "name"),
-    [("none", NONE), ("gzip", GZIP), ("Snappy", SNAPPY), (GZIP, GZIP), ("application/x-own", "application/x-own")],
+    [
+        ("none", NONE),
+        ("gzip", GZIP),
+        ("Snappy", SNAPPY),
+        ("lz4", LZ4),
+        (GZIP, GZIP),
+        ("application/x-own", "application/x-own"),
+    ],
 )
 def test_a_codec_has_a_short_word_or_its_name(word, name):
     assert parse(**REGISTRY, codec=word).codec == name
@@ -41,7 +48,7 @@ def test_the_policy_of_a_new_group_is_an_option_of_encoded_writes():
         parse(new_policy="Full")
 
 
-@pytest.mark.parametrize("codec", [GZIP, SNAPPY])
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4])
 def test_payloads_are_compressed_and_headers_are_not(codec):
     plan = EncodePlan(Format.JSON, None, None, COLUMNS, header(3), codec)
 

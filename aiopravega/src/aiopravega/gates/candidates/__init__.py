@@ -6,6 +6,7 @@ Schema describes what the class reads, so that a field with a default is not req
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ async def resolve(
     type_name: str | None = None,
     kind: SchemaFormat | None = None,
     group: Group | None = None,
+    proto_path: str | Path | Sequence[str | Path] = (),
 ) -> SchemaInfo:
     """The schema of a source.
 
@@ -64,6 +66,7 @@ async def resolve(
             stream's name.
         kind: of the schema that is made of columns, Avro or JSON; by default the group's format, and without one Avro.
         group: the stream's group, if it has one.
+        proto_path: of a `.proto` file: see `from_file`.
 
     Raises:
         ConfigurationError: the source is none of these, or cannot be read.
@@ -77,7 +80,7 @@ async def resolve(
     if isinstance(source, SchemaInfo):
         return source if type_name is None else source.model_copy(update={"type": type_name})
     if isinstance(source, str | Path):
-        return from_file(source, type_name)
+        return from_file(source, type_name, proto_path)
     if isinstance(source, StreamName):
         return await from_stream(registry, source, type_name)
     if isinstance(source, type):

@@ -22,7 +22,9 @@ SUFFIXES: Final = frozenset({".avsc", ".json", ".proto", *_DESCRIPTOR_SETS})
 _COMPILER_SECONDS: Final = 60
 
 
-def from_file(path: str | Path, type_name: str | None = None, proto_path: Sequence[str | Path] = ()) -> SchemaInfo:
+def from_file(
+    path: str | Path, type_name: str | None = None, proto_path: str | Path | Sequence[str | Path] = ()
+) -> SchemaInfo:
     """The schema in a file, by the file's ending.
 
     Args:
@@ -31,7 +33,7 @@ def from_file(path: str | Path, type_name: str | None = None, proto_path: Sequen
         type_name: of the schema; by default an Avro schema's own name, the only message of a Protobuf file, and for
             JSON the type that the group has.
         proto_path: of a `.proto` file: the folders in which its imports are looked for, in this order; the file has to
-            lie in one of them. By default the folder of the file.
+            lie in one of them. A text is one folder. By default the folder of the file.
 
     Raises:
         ConfigurationError: the file cannot be read, or has another ending; there is no compiler; a folder is missing,
@@ -47,7 +49,8 @@ def from_file(path: str | Path, type_name: str | None = None, proto_path: Sequen
     except OSError as error:
         raise ConfigurationError(f"cannot read the schema {file}: {error.strerror}") from None
     if suffix == ".proto":
-        return protobuf_schema(_compiled(file, [Path(root) for root in proto_path]), type_name, str(file))
+        roots = [proto_path] if isinstance(proto_path, str | Path) else proto_path
+        return protobuf_schema(_compiled(file, [Path(root) for root in roots]), type_name, str(file))
     if suffix in _DESCRIPTOR_SETS:
         return protobuf_schema(data, type_name, str(file))
     return text_schema(data, type_name, str(file), avro=suffix == ".avsc")
@@ -137,7 +140,7 @@ def _ways_out(said: str, roots: Sequence[Path], file: Path) -> str:
         return ""
     searched = ", ".join(map(str, roots or (file.parent,)))
     return (
-        f". Imports were looked for in {searched}: name the folder that they begin at by --proto-path (from_file: "
+        f". Imports were looked for in {searched}: name the folder that they begin at by --proto-path (in Python: "
         "proto_path), or give the descriptor set that protoc --include_imports --descriptor_set_out makes"
     )
 

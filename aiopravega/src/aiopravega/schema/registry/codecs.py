@@ -19,6 +19,11 @@ from aiopravega.sizes import LARGEST_PAYLOAD
 NONE: Final = ""
 GZIP: Final = "application/x-gzip"
 SNAPPY: Final = "application/x-snappy-framed"
+LZ4: Final = "application/x-lz4"  # the media type of LZ4's frames; the Java serializers bring no codec of this name
+_BY_ARROW: Final = {
+    SNAPPY: ("aiopravega.schema.arrow.snappy", "SnappyCodec"),
+    LZ4: ("aiopravega.schema.arrow.lz4", "Lz4Codec"),
+}
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS  # with gzip's header
 PROTOCOL: Final = 1  # version of the header, the only one so far
 _LAYOUT: Final = struct.Struct(">Bi")
@@ -101,24 +106,25 @@ def codec_named(name: str) -> Codec:
     Raises:
         CodecNotRegisteredError: none was registered.
     """
-    if name == SNAPPY and name not in _codecs:
-        _codecs[name] = _snappy()
+    if name in _BY_ARROW and name not in _codecs:
+        _codecs[name] = _by_arrow(name)
     try:
         return _codecs[name]
     except KeyError:
         raise CodecNotRegisteredError(
-            f"no codec is known for {name!r}: known are {', '.join(sorted({*_codecs, SNAPPY} - {NONE}))}; "
+            f"no codec is known for {name!r}: known are {', '.join(sorted({*_codecs, *_BY_ARROW} - {NONE}))}; "
             "register it with aiopravega.schema.register_codec"
         ) from None
 
 
-def _snappy() -> Codec:
+def _by_arrow(name: str) -> Codec:
     """Arrow's codec, loaded when it is first needed: the client alone does without Arrow."""
+    module, kind = _BY_ARROW[name]
     try:
-        codec: Codec = import_module("aiopravega.schema.arrow.snappy").SnappyCodec()
+        codec: Codec = getattr(import_module(module), kind)()
     except ModuleNotFoundError as error:
         raise CodecNotRegisteredError(
-            f"the codec {SNAPPY!r} needs the package {error.name}: pip install 'aiopravega[arrow]', or register "
+            f"the codec {name!r} needs the package {error.name}: pip install 'aiopravega[arrow]', or register "
             "another one under this name with aiopravega.schema.register_codec"
         ) from None
     return codec

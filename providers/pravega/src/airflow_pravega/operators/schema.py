@@ -32,6 +32,8 @@ class CandidateOperator(TemplatedTexts):
             one; the schema of another stream, as `pravega://scope/stream`; a `SchemaInfo`. (templated)
         type_name: the schema's type, if the candidate and the group leave it open. (templated)
         schema_format: the format that columns of Spark or Arrow get, `Avro` or `Json`; by default the group's.
+        proto_path: of a `.proto` file: the folders in which its imports are looked for, in this order, found as files
+            are; the file has to lie in one of them. By default the folder of the file. (templated)
         group: name of the registry's group; by default the stream's. (templated)
         namespace: the group's namespace; by default where the group is, and for a new one the scope's name. (templated)
         new_policy: policy of a group that is made; by default `BackwardTransitive` for Avro, JSON and Protobuf, and
@@ -41,7 +43,7 @@ class CandidateOperator(TemplatedTexts):
         as_columns: for Avro, also refuse a schema that column readers such as Spark cannot hold.
     """
 
-    template_fields: Sequence[str] = ("candidate", "type_name", "group", "namespace", "new_policy")
+    template_fields: Sequence[str] = ("candidate", "type_name", "proto_path", "group", "namespace", "new_policy")
 
     def __init__(
         self,
@@ -49,6 +51,7 @@ class CandidateOperator(TemplatedTexts):
         candidate: Any,
         type_name: str | None = None,
         schema_format: str | None = None,
+        proto_path: str | Sequence[str] = (),
         group: str | None = None,
         namespace: str | None = None,
         new_policy: str | None = None,
@@ -61,6 +64,7 @@ class CandidateOperator(TemplatedTexts):
         self.candidate = from_class(candidate) if isinstance(candidate, type) else candidate
         self.type_name = type_name
         self.schema_format = schema_format
+        self.proto_path = proto_path
         self.group = group
         self.namespace = namespace
         self.new_policy = new_policy
@@ -76,6 +80,7 @@ class CandidateOperator(TemplatedTexts):
                 self.found_candidate(),
                 type_name=self.type_name,
                 schema_format=_format(self.schema_format),
+                proto_path=self.found_folders(),
                 group=self.group,
                 namespace=self.namespace,
                 new_policy=self.new_policy or None,
@@ -90,12 +95,20 @@ class CandidateOperator(TemplatedTexts):
         This is not `template_ext`: Airflow would read a schema as a template, and refuse paths of the worker.
         """
         given = self.candidate
-        if not isinstance(given, str) or Path(given).suffix not in SUFFIXES or Path(given).exists():
+        return self._searched(given) if isinstance(given, str) and Path(given).suffix in SUFFIXES else given
+
+    def found_folders(self) -> list[str]:
+        """The folders of `proto_path`, which are searched in the same way."""
+        given = [self.proto_path] if isinstance(self.proto_path, str) else self.proto_path
+        return [self._searched(folder) for folder in given if folder]
+
+    def _searched(self, given: str) -> str:
+        if Path(given).exists():
             return given
         search = self.dag.template_searchpath or ()
         folders = [self.dag.folder, *([search] if isinstance(search, str) else search)]
         paths = (Path(folder) / given for folder in folders)
-        return next((str(path) for path in paths if path.is_file()), given)
+        return next((str(path) for path in paths if path.exists()), given)
 
 
 class PravegaSchemaGateOperator(CandidateOperator, GateOperator):

@@ -72,6 +72,30 @@ def test_required_properties_of_jackson_are_required():
     assert rules(with_note, ORDER) == []
 
 
+ADDRESS, AGAIN = ORDER["properties"]["from"], ORDER["properties"]["to"]
+BOX = {"type": "object", "id": "urn:jsonschema:shop:Box", "properties": {"inside": ADDRESS}}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"at": ADDRESS},
+        {"to": ADDRESS},
+        {"box": BOX},
+        {"stops": {"type": "array", "items": ADDRESS}},
+        {"homes": {"type": "object", "additionalProperties": ADDRESS}},
+    ],
+)
+def test_a_class_that_is_described_at_another_place_is_the_same(first):
+    # Jackson describes a class where it comes first: a new field above moves it.
+    rest = {name: AGAIN if name in ("from", "to") else kind for name, kind in ORDER["properties"].items()}
+    moved = {**ORDER, "properties": {**first, **{name: kind for name, kind in rest.items() if name not in first}}}
+    added = [] if "to" in first else ["properties-narrowed"]
+    assert (rules(ORDER, moved), rules(moved, ORDER)) == (added, [])
+    changed = json.loads(json.dumps(moved).replace('"city": {"type": "string"', '"city": {"type": "integer"'))
+    assert set(rules(ORDER, changed)) >= {"type-narrowed"}
+
+
 def test_values_of_jackson_are_validated():
     read = JsonFormat(ORDER, "shop.Order", validate=True).reader()
     home = {"city": "Oslo"}

@@ -5,7 +5,7 @@ import pyarrow as pa
 from aiopravega.schema import CodecType, Encoding, SchemaFormat, SchemaInfo, VersionInfo, codec_named, header
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import JsonTarget
-from aiopravega.schema.registry.codecs import GZIP, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, LZ4, SNAPPY
 
 
 def encoding(codec: str) -> Encoding:
@@ -17,7 +17,7 @@ def encoding(codec: str) -> Encoding:
 
 
 def test_a_bomb_is_a_bad_event_among_good_ones(payloads):
-    encodings = {0: encoding(GZIP), 1: encoding(SNAPPY)}
+    encodings = {0: encoding(GZIP), 1: encoding(SNAPPY), 2: encoding(LZ4)}
     target = JsonTarget(pa.schema([("id", pa.int64())]))
     good, bomb = b'{"id":7}', b'{"id":8}' + b" " * 10_000
 
@@ -31,6 +31,6 @@ def test_a_bomb_is_a_bad_event_among_good_ones(payloads):
         )
     )
 
-    assert block.columns[0].to_pylist() == [7, 7]
-    assert sorted(block.bad) == [2, 3]
+    assert block.columns[0].to_pylist() == [7, 7, 7]
+    assert sorted(block.bad) == [3, 4, 5]
     assert all("limit of 1000" in why for why in block.bad.values())
