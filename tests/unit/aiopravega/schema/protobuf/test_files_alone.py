@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from google.protobuf import api_pb2, field_mask_pb2, type_pb2
+from google.protobuf import api_pb2, field_mask_pb2, source_context_pb2, type_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from tests.unit.aiopravega.schema.changes import version
 
@@ -45,14 +45,22 @@ def importing(file: str, kind: str) -> bytes:
 @pytest.mark.parametrize(("name", "kind"), RUNTIME.items())
 def test_imports_that_come_with_protobuf_need_not_be_there(name, kind):
     found = descriptor_of(importing(f"google/protobuf/{name}.proto", f".google.protobuf.{kind}"), "demo.M")
-    assert found.fields_by_name["f"].message_type.full_name == f"google.protobuf.{kind}"
+    of_field = found.fields_by_name["f"].message_type
+    assert of_field is not None
+    assert of_field.full_name == f"google.protobuf.{kind}"
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        type_pb2.Type(name="t", fields=[type_pb2.Field(name="f", kind="TYPE_INT32")], syntax="SYNTAX_PROTO3"),
-        api_pb2.Api(name="a", methods=[api_pb2.Method(name="m")], source_context={"file_name": "a.proto"}),
+        type_pb2.Type(
+            name="t", fields=[type_pb2.Field(name="f", kind=type_pb2.Field.TYPE_INT32)], syntax=type_pb2.SYNTAX_PROTO3
+        ),
+        api_pb2.Api(
+            name="a",
+            methods=[api_pb2.Method(name="m")],
+            source_context=source_context_pb2.SourceContext(file_name="a.proto"),
+        ),
         field_mask_pb2.FieldMask(paths=["a.b"]),
     ],
 )
