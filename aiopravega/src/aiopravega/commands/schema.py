@@ -123,13 +123,16 @@ async def _columns(options: Options) -> int:
     else:
         async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
             schema = await from_stream(registry, StreamName.parse(options.source), options.type)
-    found = field_columns(schema)
+    found = [
+        (one.name, "" if one.type is None else str(one.type), one.reason or "")  # a struct<> is false
+        for one in field_columns(schema)
+    ]
     if options.json:
-        rows = [{"name": one.name, "type": one.type and str(one.type), "reason": one.reason} for one in found]
+        rows = [{"name": name, "type": kind or None, "reason": reason or None} for name, kind, reason in found]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        print(table(("field", "column", "reason"), [(one.name, one.type or "", one.reason or "") for one in found]))
-    return NO if any(one.reason for one in found) else DONE
+        print(table(("field", "column", "reason"), found))
+    return NO if any(reason for _, _, reason in found) else DONE
 
 
 def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: Options) -> int:

@@ -13,6 +13,7 @@ AVRO = {
         {"name": "id", "type": "int"},
         {"name": "next", "type": ["null", "User"], "default": None},
         {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "uuid", "type": {"type": "record", "name": "UUID", "fields": []}},  # as Java's reflection has it
     ],
 }
 JSON = {
@@ -40,7 +41,12 @@ MAP = "map<string, int32>"
 @pytest.mark.parametrize(
     ("name", "text", "columns", "reasons"),
     [
-        ("a.avsc", AVRO, {"id": "int32", "at": "timestamp[us, tz=UTC]"}, {"next": "User, which contains itself"}),
+        (
+            "a.avsc",
+            AVRO,
+            {"id": "int32", "at": "timestamp[us, tz=UTC]", "uuid": "struct<>"},
+            {"next": "User, which contains itself"},
+        ),
         (
             "a.json",
             JSON,
@@ -70,9 +76,9 @@ def test_fields_without_a_column_have_their_reason(tmp_path, capsys, name, text,
 
 def test_a_schema_whose_fields_are_columns_is_a_table_and_status_0(tmp_path, capsys):
     file = tmp_path / "a.avsc"
-    file.write_text(json.dumps(AVRO | {"fields": AVRO["fields"][:1]}))
+    file.write_text(json.dumps(AVRO | {"fields": AVRO["fields"][::3]}))
     assert main(["schema", "columns", str(file)]) == 0
-    assert capsys.readouterr().out.split() == ["field", "column", "reason", "id", "int32"]
+    assert capsys.readouterr().out.split() == ["field", "column", "reason", "id", "int32", "uuid", "struct<>"]
 
 
 @pytest.mark.parametrize(

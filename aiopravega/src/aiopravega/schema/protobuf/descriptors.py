@@ -1,10 +1,21 @@
 """Message types from descriptor sets: the registry's form of Protobuf schemas. This module does not need Arrow."""
 
+from importlib import import_module
+from typing import Final
+
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
 from aiopravega.errors import ConfigurationError
+
+_OF_THE_RUNTIME: Final = frozenset(
+    f"google/protobuf/{name}.proto"
+    for name in (
+        *("any", "api", "descriptor", "duration", "empty", "field_mask"),
+        *("source_context", "struct", "timestamp", "type", "wrappers"),
+    )
+)
 
 
 def only_message(descriptors: bytes) -> str:
@@ -67,12 +78,14 @@ def descriptor_of(descriptors: bytes, name: str) -> Descriptor:
 
 
 def _of_the_runtime(file_name: str) -> descriptor_pb2.FileDescriptorProto:
-    """A file that comes with Protobuf, such as google/protobuf/timestamp.proto."""
-    from google.protobuf import any_pb2, duration_pb2, empty_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
+    """A file that comes with Protobuf, such as google/protobuf/timestamp.proto.
 
-    own = {m.DESCRIPTOR.name: m for m in (any_pb2, duration_pb2, empty_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)}
-    if file_name not in own:
+    Java's serializers describe a class by its own file alone: their schemas lack even these.
+    """
+    if file_name not in _OF_THE_RUNTIME:
         raise ConfigurationError(
-            f"the descriptor set lacks {file_name}, which it imports: make it with protoc --include_imports"
+            f"the descriptor set lacks {file_name}, which it imports: make it with protoc --include_imports. "
+            "In Java, give it to ProtobufSchema.of beside the class, which alone has no imports"
         )
-    return descriptor_pb2.FileDescriptorProto.FromString(own[file_name].DESCRIPTOR.serialized_pb)
+    module = import_module(f"{file_name.removesuffix('.proto').replace('/', '.')}_pb2")
+    return descriptor_pb2.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
