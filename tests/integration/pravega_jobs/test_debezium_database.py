@@ -22,7 +22,9 @@ MAKE = """
 create schema shop;
 create table shop.orders (id int primary key, customer int, note varchar(100));
 create table shop.notes (id text primary key, at timestamp, body text, raw bytea);
-create table shop.prices (id numeric primary key, price numeric, fixed numeric(10, 2), tags varchar(9)[], sizes int2[]);
+create table shop.prices (
+  id numeric primary key, price numeric, fixed numeric(10, 2), tags varchar(9)[], sizes int2[], nets inet[], bits varbit
+);
 create table shop."Whole Rows" (id int primary key, body text);
 alter table shop."Whole Rows" replica identity full;
 create table shop.keyless (a int, b int);
@@ -56,10 +58,14 @@ def test_each_table_is_found_with_what_it_hides_or_breaks(dsn):
     }
 
 
-def test_columns_whose_unsent_values_arrive_as_null_are_named(dsn):
-    (why,) = (each.why for each in check_database(dsn, SETTINGS) if each.setting.endswith("shop.prices"))
-    assert "a large value of price, tags, sizes that" in why
-    assert "Of price, sizes it arrives as null" in why
+@pytest.mark.parametrize(
+    ("decimals", "nulled"), [("double", "price, sizes, nets, bits"), ("string", "sizes, nets, bits")]
+)
+def test_columns_whose_unsent_values_arrive_as_null_are_named(dsn, decimals, nulled):
+    found = check_database(dsn, SETTINGS | {f"{SOURCE}decimal.handling.mode": decimals})
+    (why,) = (each.why for each in found if each.setting.endswith("shop.prices"))
+    assert "a large value of price, tags, sizes, nets, bits that" in why
+    assert f"Of {nulled} it arrives as null" in why
 
 
 def test_the_longest_row_is_measured_twice_where_events_have_both_images(dsn):

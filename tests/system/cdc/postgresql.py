@@ -81,8 +81,13 @@ class PostgreSQL:
                     answers.append(cursor.fetchall())
         return answers
 
+    @property
+    def dsn(self) -> str:
+        """Its address, for libpq."""
+        return self._server.url("psycopg2").replace("+psycopg2", "")
+
     def _connect(self) -> Any:
-        return psycopg2.connect(self._server.url("psycopg2").replace("+psycopg2", ""))
+        return psycopg2.connect(self.dsn)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""

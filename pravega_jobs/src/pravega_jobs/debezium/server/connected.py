@@ -17,6 +17,7 @@ from pravega_jobs.debezium.server.settings import SettingFinding
 from pravega_jobs.landing.postgres_sql import quoted, transaction
 
 _USER: Final = "debezium.source.database.user"
+_DECIMALS: Final = "debezium.source.decimal.handling.mode"
 _SERVER: Final = """
 select current_database(), current_setting('wal_level'),
   (select rolsuper or rolreplication or exists (
@@ -31,9 +32,11 @@ _LARGE: Final = """
     and (a.atttypmod = -1 or t.typcategory = 'A') and not exists (
       select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
 """
-# Those whose value Debezium writes as null if it is not in the log.
+# Those whose value Debezium writes as null if it is not in the log: of arrays it has its placeholder for these only,
+# and of numbers if they are texts.
 _NULLED: Final = """
-    and t.typname in ('numeric', '_numeric', '_int2', '_float4', '_float8', '_bool', '_timestamp', '_timestamptz')
+    and (t.typname = 'varbit' or t.typname = 'numeric' and not %s or t.typcategory = 'A' and t.typname not in
+      ('_int4', '_int8', '_date', '_uuid', '_text', '_varchar', '_bytea', '_json', '_jsonb'))
 """
 # Each table that a publication may have, with these columns.
 _TABLES: Final = f"""
@@ -71,7 +74,7 @@ def check_database(dsn: str, settings: Mapping[str, str], *, measure_rows: bool 
         cursor.execute("set transaction isolation level repeatable read, read only")
         cursor.execute(_SERVER, [settings.get(_USER)])
         findings = check_server(Server(*cursor.fetchone()), settings)
-        cursor.execute(_TABLES, [])
+        cursor.execute(_TABLES, [settings.get(_DECIMALS, "").lower() == "string"])
         found = {f"{schema}.{name}": (schema, name, *more) for schema, name, *more in cursor.fetchall()}
         names, lonely = chosen(found, settings)
         findings += lonely
