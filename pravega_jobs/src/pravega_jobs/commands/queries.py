@@ -1,7 +1,8 @@
 """Queries of DuckDB over ranges of streams, which it reads as Arrow batches, as often as the query needs them."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -77,26 +78,39 @@ def rows_of(
     tables = {name: _Table(planned, bars) for name, planned in ranges.items()}
     with tempfile.TemporaryDirectory(prefix="pravega-sql-") as folder:
         config: dict[str, Any] = {"temp_directory": folder} | ({} if threads is None else {"threads": threads})
-        with duckdb.connect(config=config) as database:
+        with duckdb.connect(config=config) as database, ThreadPoolExecutor(1, "pravega-sql") as thread:
             lock(database)
             for name, table in tables.items():
                 database.register(name, table)
-            try:
-                found = database.sql(query).to_arrow_reader(_ROWS)
-            except duckdb.Error as error:
-                raise _reason(error, tables) from None
-            yield pa.RecordBatchReader.from_batches(found.schema, _read(found, tables))
+            run = _Query(database, thread, tables)
+            found: pa.RecordBatchReader = run.call(lambda: database.sql(query).to_arrow_reader(_ROWS))
+            yield pa.RecordBatchReader.from_batches(found.schema, run.batches(found))
 
 
-def _read(found: pa.RecordBatchReader, tables: Mapping[str, _Table]) -> Iterator[pa.RecordBatch]:
-    while True:
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query that runs in a thread of its own, since a signal reaches this one only while it waits in Python."""
+
+    database: duckdb.DuckDBPyConnection
+    thread: ThreadPoolExecutor
+    tables: Mapping[str, _Table]
+
+    def call(self, work: Callable[[], Any]) -> Any:
+        running = self.thread.submit(work)
         try:
-            batch = found.read_next_batch()
-        except StopIteration:
-            return
+            return running.result()
+        except KeyboardInterrupt:
+            self.database.interrupt()
+            raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
-            raise _reason(error, tables) from None
-        yield batch
+            raise _reason(error, self.tables) from None
+
+    def batches(self, found: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        while True:
+            try:
+                yield self.call(found.read_next_batch)
+            except StopIteration:
+                return
 
 
 def _reason(error: Exception, tables: Mapping[str, _Table]) -> Exception:
