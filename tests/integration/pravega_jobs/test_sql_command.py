@@ -1,6 +1,11 @@
 """`pravega sql` and `pravega export` as a person types them, against a real server."""
+# long because: both commands share their options, and the streams of these tests
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
@@ -215,6 +220,46 @@ def test_what_a_killed_insert_has_written_is_not_written_again(typed, client, wr
     assert sorted(map(key, events_of(client, sink))) == [("Oslo", 1), ("Oslo", 100), ("Rome", 2), ("Rome", 200)]
 
 
+def test_a_query_that_follows_prints_each_interval_until_the_seal(client, write, scope, cuts, pravega_config):
+    stream, sink = StreamName(scope, "rides"), StreamName(scope, "counts")
+    client.create_stream(sink)
+    counted = f"SELECT count(*) AS n FROM '{stream}'"
+    words = ["--since", "last", "--follow", "--every", "0s", "--json", "--consumer"]
+    program = "from aiopravega.commands.main import main; raise SystemExit(main())"
+    environment = os.environ | {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    with ExitStack() as stack:
+        reader, writer = (
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", program, "sql", statement, *words, consumer],
+                    stdout=subprocess.PIPE,
+                    env=environment,
+                    text=True,
+                )
+            )
+            for statement, consumer in ((counted, "reader"), (f"INSERT INTO '{sink}' {counted}", "writer"))
+        )
+        stack.callback(writer.kill)
+        stack.callback(reader.kill)
+        assert reader.stdout is not None
+        seen = 0
+        for more in ([], RIDES[:7], RIDES[:5]):
+            write("rides", more)
+            wanted = seen + len(more) + 300 * (not more)
+            while seen < wanted:  # an interval may have a part of what is written together
+                seen += json.loads(reader.stdout.readline())["n"]
+            assert seen == wanted
+        client.seal_stream(stream)
+        rest, _ = reader.communicate(timeout=60)
+        writer.communicate(timeout=60)
+    assert (reader.returncode, writer.returncode) == (0, 0)
+    assert [json.loads(line)["n"] for line in rest.splitlines()] in ([], [0])
+    assert sum(row["n"] for row in events_of(client, sink)) == 312
+    for consumer in ("reader", "writer"):
+        assert all(record.is_done for record in client.cut_ledger(scope).records(consumer, stream))
+    assert cuts[1] == client.cut_ledger(scope).records("reader", stream)[0].range.end
+
+
 def test_rows_are_inserted_once_by_the_schema_of_the_stream(typed, scope, pravega_emulator, monkeypatch):
     monkeypatch.setenv("PRAVEGA_SCHEMA_REGISTRY_URI", pravega_emulator.schema_registry_uri)
     stream = f"{scope}/towns"
@@ -250,6 +295,8 @@ def test_writes_that_could_be_wrong_are_refused_by_name(typed, client, scope):
         (f"INSERT INTO '{scope}/none' SELECT 1 AS id", ["--write-id", "a"], "StreamNotFoundError"),
         (f"FROM {rides}", ["--write-id", "a"], "goes with INSERT INTO"),
         (f"FROM {rides}", ["--consumer", "me"], "go with --since last"),
+        (f"FROM {rides}", [*since, "--follow", "--interval", "a"], "--follow has many intervals"),
+        (f"FROM {rides}", [*since, "--follow", "--format", "csv"], "--format csv has one header"),
         (f"FROM {rides}", ["--since", "last"], "goes with --consumer NAME"),
         (f"FROM {rides}", [*since, "--as-of", "latest"], "not several of them"),
         (f"CREATE TABLE '{scope}/new' (id int)", [], "has no Schema Registry"),

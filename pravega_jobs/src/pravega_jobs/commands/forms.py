@@ -140,11 +140,8 @@ def print_rows(form: str, rows: pa.RecordBatchReader) -> int:
     Raises:
         ConfigurationError: a column does not fit the form.
     """
-    if form == "table":
-        return print_table(rows)
+    seen = print_table(rows) if form == "table" else write_rows(form, sys.stdout.buffer, rows)
     sys.stdout.flush()
-    seen = write_rows(form, sys.stdout.buffer, rows)
-    sys.stdout.buffer.flush()
     return seen
 
 

@@ -1,50 +1,20 @@
-"""Writes of what a query finds to a stream, exactly once, and the ranges of a consumer that such queries read."""
+"""Writes of what a query finds to a stream, exactly once."""
 
-from datetime import UTC, datetime
 from typing import Any
 
-import click
 import pyarrow as pa
 
-from aiopravega.blocking.intervals import TakenRange, take
+from aiopravega.blocking.intervals import TakenRange
 from aiopravega.commands.common import Options
-from aiopravega.errors import ConfigurationError, TableNotFoundError
-from aiopravega.ledger import Interval
-from aiopravega.names import StreamName
+from aiopravega.errors import ConfigurationError
 from aiopravega.schema.open import GroupAddress, find_group
 from pravega_jobs.commands.ranges import Cluster, options_of
 from pravega_jobs.commands.statements import Insert
 from pravega_jobs.frames import write_arrow
-from pravega_jobs.identity.names import interval_of_moment, write_of_query
+from pravega_jobs.identity.names import write_of_query
 from pravega_jobs.writes import Written
 
 _EVENT = "event"
-
-
-def taken_range(options: Options, cluster: Cluster, stream: StreamName) -> TakenRange:
-    """The range of the consumer's interval, for a `with` that finishes it.
-
-    Without a name it is the last interval if that is not done, and otherwise a new one: what a call has left that
-    failed, or was killed, is read again under the same name, so that its write is recognised.
-
-    Raises:
-        NoRangeYetError: an earlier interval is not done.
-        PravegaError: the ledger or the stream cannot be asked.
-    """
-    client, name = cluster.client, options.interval
-    if name is None:
-        now = interval_of_moment(datetime.now(UTC))
-        try:
-            last = client.cut_ledger(stream.scope).last(Interval(options.consumer, stream, now))
-        except TableNotFoundError:
-            last = None
-        name = now
-        if last is not None and last.record.is_waiting:
-            name, record = last.interval, last.record
-            since = f"{record.state_since:%Y-%m-%d %H:%M:%S}"
-            said = f"interval {name!r} of {options.consumer!r} is {record.state.value} since {since}: it is read again"
-            click.echo(said, err=True)
-    return take(client, stream, consumer=options.consumer, interval=name)
 
 
 def write_id_of(options: Options, taken: TakenRange | None) -> str:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Rows of a batch of a query's result.
 _ROWS: Final = 100_000
+# Seconds of a wait. A signal that comes just before a wait does not end it; nor does an interrupt end a query that has
+# not begun.
+_SOON: Final = 0.1
 # Days are days in UTC. A query reads what is given to it, neither files nor the variables of this program, and cannot
 # change that.
 _LOCKS: Final = (
@@ -78,11 +81,10 @@ def rows_of(
     tables = {name: _Table(planned, bars) for name, planned in ranges.items()}
     with tempfile.TemporaryDirectory(prefix="pravega-sql-") as folder:
         config: dict[str, Any] = {"temp_directory": folder} | ({} if threads is None else {"threads": threads})
-        with duckdb.connect(config=config) as database, ThreadPoolExecutor(1, "pravega-sql") as thread:
+        with duckdb.connect(config=config) as database, _Query.begun(database, tables) as run:
             lock(database)
             for name, table in tables.items():
                 database.register(name, table)
-            run = _Query(database, thread, tables)
             found: pa.RecordBatchReader = run.call(lambda: database.sql(query).to_arrow_reader(_ROWS))
             yield pa.RecordBatchReader.from_batches(found.schema, run.batches(found))
 
@@ -91,17 +93,29 @@ def rows_of(
 class _Query:
     """A query that runs in a thread of its own, since a signal reaches this one only while it waits in Python."""
 
-    database: duckdb.DuckDBPyConnection
     thread: ThreadPoolExecutor
     tables: Mapping[str, _Table]
 
+    @classmethod
+    @contextmanager
+    def begun(cls, database: duckdb.DuckDBPyConnection, tables: Mapping[str, _Table]) -> Iterator["_Query"]:
+        """Start the thread for a block; whatever it still does at the end of the block is interrupted."""
+        with ThreadPoolExecutor(1, "pravega-sql") as thread:
+            thread.submit(int).result()  # it has begun before there is something to interrupt
+            try:
+                yield cls(thread, tables)
+            finally:
+                last = thread.submit(int)
+                while not last.done():
+                    database.interrupt()
+                    wait([last], _SOON)
+
     def call(self, work: Callable[[], Any]) -> Any:
         running = self.thread.submit(work)
+        while not running.done():
+            wait([running], _SOON)
         try:
             return running.result()
-        except KeyboardInterrupt:
-            self.database.interrupt()
-            raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise _reason(error, self.tables) from None
 

@@ -31,7 +31,7 @@ async def run_on_tables(options: Options, statement: OnTables) -> int:
         ConfigurationError: an option is of queries, or a stream cannot have such columns.
         PravegaError: the cluster or the registry cannot be asked.
     """
-    for name in ("between", "as_of", "since", "ahead", "clip", "write_id", "form", "output", "read_options"):
+    for name in ("between", "as_of", "since", "follow", "ahead", "clip", "write_id", "form", "output", "read_options"):
         if getattr(options, name):
             raise ConfigurationError("ranges, forms and -o are of queries: this statement reads no events")
     given = {} if options.controller is None else {"controller_uri": options.controller}
