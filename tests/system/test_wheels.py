@@ -53,7 +53,12 @@ OF_ARROW = (
 OF_SPARK_IN_JOBS = tuple(
     f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
 )
-OF_ARROW_IN_JOBS = ("pravega_jobs.merging.", "pravega_jobs.debezium.changes", "pravega_jobs.frames")
+OF_ARROW_IN_JOBS = (
+    "pravega_jobs.merging.",
+    "pravega_jobs.debezium.changes",
+    "pravega_jobs.frames",
+    "pravega_jobs.commands.",
+)
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 
 
@@ -195,8 +200,11 @@ def test_jobs_bring_the_client_and_neither_a_host_nor_tables(environment: Enviro
     assert {"pravega-jobs", "aiopravega"} <= installed
     assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "deltalake", "pyiceberg", "pravega-emulator"})
     environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_ARROW_IN_JOBS)
-    assert "whole" in run(environment.folder / "bin" / "pravega", "cuts", "--help")
-    assert {"pyarrow", "deltalake"} <= environment.install("pravega-jobs[arrow,delta]")
+    pravega = environment.folder / "bin" / "pravega"
+    assert "whole" in run(pravega, "cuts", "--help")
+    assert "Usage: pravega export " in run(pravega, "export", "--help")
+    assert {"pyarrow", "deltalake", "duckdb"} <= environment.install("pravega-jobs[arrow,delta,sql]")
+    assert run(pravega, "sql", "--help").startswith("Usage: pravega sql ")
     environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS)
 
 

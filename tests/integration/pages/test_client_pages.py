@@ -159,6 +159,25 @@ def test_frames(open_page, client, scope, fill, capsys):
     assert state_of(client, Interval("delays", StreamName(scope, "flights"), "2026-01-05")) == "done"
 
 
+def test_sql(open_page, client, scope, fill, capfd, tmp_path):
+    delays = [("AA", 5.0), ("AA", 75.5), ("UA", 1.0)]
+    fill("flights", *(json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in delays))
+    fill("carriers", b'{"carrier": "AA", "name": "American"}')
+    fill("delays")
+
+    open_page("sql").run()
+
+    printed = capfd.readouterr()
+    assert "American  75.5" in printed.out
+    assert f"2 events are written to {scope}/delays" in printed.out
+    assert "error" not in printed.err
+    ends = StreamCutRange(client.head(f"{scope}/delays"), client.tail(f"{scope}/delays"))
+    written = [json.loads(event.data) for event in client.read(ends)]
+    assert sorted((row["carrier"], row["delay"]) for row in written) == [("AA", 0.5), ("AA", 75.5), ("UA", 1.0)]
+    assert {file.name for file in tmp_path.iterdir()} == {"flights.parquet", "all.parquet", "raw.ndjson"}
+    assert not client.stream_exists(f"{scope}/late")
+
+
 def test_tables(open_page, client, scope, capsys):
     page = open_page("tables").run()
 

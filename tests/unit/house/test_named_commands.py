@@ -10,12 +10,12 @@ import click
 import pytest
 from tools.command_reference import verbs
 
-from aiopravega.commands.main import TOPICS
+from aiopravega.commands.main import OFFERED, TOPICS
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = dict(verbs())
 # A command within a sentence, up to what ends it; the names of topics of earlier builds are looked for too.
-NAMED = re.compile(rf"\bpravega ({'|'.join([*TOPICS, 'catalog'])})\b([^`)<\n\"]*)")
+NAMED = re.compile(rf"\bpravega ({'|'.join([*TOPICS, *OFFERED, 'catalog'])})\b([^`)<\n\"]*)")
 FOLDERS = ("docs", "aiopravega", "pravega_jobs", "pyspark_pravega", "pravega_emulator", "dagster_pravega", "providers")
 FILES = [
     path

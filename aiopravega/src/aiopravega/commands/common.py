@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import json
 import re
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import click
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, NO, Argument, Topic, Verb, end_output
+from aiopravega.commands.grammar import DONE, ERROR, INTERRUPTED, NO, Argument, Topic, Verb, confirmed, end_output
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, PravegaError, StreamNotFoundError
 from aiopravega.ledger import CUT_TABLE, CutLedger
@@ -120,15 +119,19 @@ def event_time(text: str) -> datetime:
 
 DURATION, SIZE, TIME = parsed(duration, "duration"), parsed(size, "size"), parsed(event_time, "time")
 POSITION = parsed(parse_position, "cut")
+# How a range of event times is found.
+TIMES: Final = (
+    Option(["--ahead"], type=DURATION, help="how much newer than the time noted next events may be"),
+    Option(["--unit"], type=parsed(TimeUnit.parse), default="ms", help="of event times: ns, us, ms (default), s"),
+    Option(["--clip"], is_flag=True, help="take what retention has left of the times"),
+)
 # The parts of a stream that a command is about: between cuts, or between event times.
 SPAN: Final = (
     Option(["--start"], type=POSITION, metavar="CUT", help="start here: earliest (the default), latest, or a cut"),
     Option(["--end"], type=POSITION, metavar="CUT", help="end here: latest (the default), or a cut"),
     Option(["--from", "since"], type=TIME, metavar="TIME", help="or start at this event time: ISO 8601, UTC"),
     Option(["--to", "until"], type=TIME, metavar="TIME", help="end at this event time, not included"),
-    Option(["--ahead"], type=DURATION, help="how much newer than the time noted next events may be"),
-    Option(["--unit"], type=parsed(TimeUnit.parse), default="ms", help="of event times: ns, us, ms (default), s"),
-    Option(["--clip"], is_flag=True, help="take what retention has left of the times"),
+    *TIMES,
 )
 REGISTRY = Option(["--registry"], metavar="URI", help="Schema Registry; default: PRAVEGA_SCHEMA_REGISTRY_URI, or none")
 JSON = Option(["--json"], is_flag=True, help="print JSON")
@@ -239,21 +242,10 @@ def decided(options: Options, said: str) -> bool:
         return True
     click.echo(said, err=True)
     is_asked = sys.stdin.isatty() and sys.stderr.isatty()
-    if is_asked and _confirmed():
+    if is_asked and confirmed():
         return True
     click.echo("Nothing was done." + ("" if is_asked else " To do it, say --yes."), err=True)
     return False
-
-
-def _confirmed() -> bool:
-    # The handler of asyncio would only end the question's task, which waits for a line.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return click.confirm("Do it?", err=True)
-    except click.Abort:
-        return False
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 def show(options: Options, values: object, text: str, *, yes: object = True) -> int:

@@ -4,8 +4,10 @@ It knows no cluster, so that the help and the completion of shells are quick.
 """
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -66,11 +68,34 @@ _OPTIONS: Final = {
 }
 
 
+# Controls that a terminal would obey.
+SHOWN_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
+
 def end_output() -> int:
     """Print no more: the reader of a pipe, such as `head`, has enough. Returns the exit status."""
     # Python would complain when it flushes the rest at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
+
+
+@contextmanager
+def interrupted_at_once() -> Iterator[None]:
+    """Have Ctrl-C end a block without `await`: the handler of asyncio would only end its task where that waits."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def confirmed() -> bool:
+    """Ask a person; True: the answer is yes."""
+    with interrupted_at_once():
+        try:
+            return click.confirm("Do it?", err=True)
+        except click.Abort:
+            return False
 
 
 class Argument(click.Argument):

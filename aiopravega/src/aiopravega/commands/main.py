@@ -1,9 +1,13 @@
-"""The command `pravega`: its topics, each a module of this folder that is loaded when it is asked for."""
+"""The command `pravega`: its topics, each a module of this folder that is loaded when it is asked for.
+
+Other distributions offer the commands in `OFFERED`, by entry points.
+"""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Final
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, NoReturn
 
 import click
 
@@ -23,13 +27,22 @@ TOPICS: Final = {
     "cuts": "intervals of consumers: which ranges they have, what is open or gone, pictures; skip, forget, reopen",
     "backfill": "process the past of a stream, interval by interval",
 }
+# Commands of other distributions, and what has to be installed for each.
+OFFERED: Final = {
+    "sql": "query ranges of streams by SQL; write what a query finds, exactly once (needs pravega-jobs[sql])",
+    "export": "write a range of a stream to a file of Parquet, CSV or JSON (needs pravega-jobs[arrow])",
+}
+# The group of entry points by which they are offered; the name is that of the command.
+_COMMANDS: Final = "aiopravega.commands"
 
 
 class _Pravega(Topic):
     def list_commands(self, _: click.Context) -> list[str]:
-        return list(TOPICS)
+        return [*TOPICS, *OFFERED]
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        if name in OFFERED:
+            return offered(name, entry_points(group=_COMMANDS, name=name))
         if name not in TOPICS:
             return None
         # A topic brings libraries that the others do not need.
@@ -38,7 +51,22 @@ class _Pravega(Topic):
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(TOPICS.items()))
+            formatter.write_dl([*TOPICS.items(), *OFFERED.items()])
+
+
+def offered(name: str, found: Iterable[EntryPoint]) -> click.Command:
+    """A command of another distribution; if that is not installed, one that says what to install."""
+    for each in found:
+        loaded: click.Command = each.load()
+        return loaded
+    needed = OFFERED[name].rpartition("(needs ")[2].rstrip(")")
+    said = f"`pravega {name}` is not installed: pip install '{needed}'"
+
+    def refuse() -> NoReturn:
+        raise click.ClickException(said)
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=refuse, context_settings=anything, help=said)
 
 
 cli = _Pravega(

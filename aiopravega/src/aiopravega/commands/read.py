@@ -16,7 +16,7 @@ import click
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import REGISTRY, SPAN, STREAM, Option, Options, stream_of, verb
-from aiopravega.commands.grammar import DONE
+from aiopravega.commands.grammar import DONE, SHOWN_CONTROLS
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, MalformedEventError, NoWatermarksError, PravegaError
 from aiopravega.names import StreamName
@@ -28,8 +28,6 @@ from aiopravega.read.follow import Follower
 # A value for JSON, and its text.
 Decode = Callable[[bytes], Awaitable[Any]]
 _FORMATS: Final = ("text", "hex", "json", "registry")
-# Controls that a terminal would obey.
-_SHOWN_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 @verb(
@@ -129,7 +127,7 @@ async def _print(event: Event, decode: Decode, options: Options) -> None:
         }
         text = json.dumps(line, ensure_ascii=False, default=str)
     elif isinstance(value, str) and options.form in ("text", "hex"):
-        text = value.translate(_SHOWN_CONTROLS) if sys.stdout.isatty() else value
+        text = value.translate(SHOWN_CONTROLS) if sys.stdout.isatty() else value
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
     print(text)

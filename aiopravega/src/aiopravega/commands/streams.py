@@ -1,6 +1,7 @@
 """The command `pravega streams`: streams, with the schemas of their events. Changes of them are in `stream_changes`."""
 
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -37,8 +38,7 @@ from aiopravega.commands.stream_changes import (
 command = Topic(name="streams", help="Streams, with the schemas of their events.")
 
 
-@verb(command, "list", SCOPE, Option(["--tag"], help="only streams with this tag"), REGISTRY)
-async def _list(client: PravegaClient, options: Options) -> int:
+async def list_streams(client: PravegaClient, options: Options) -> int:
     """List the streams of a scope."""
     async with catalog_of(client, options) as catalog:
         tables = await catalog.list_tables(scope_of(client, options.scope), options.tag)
@@ -139,15 +139,7 @@ async def _create(client: PravegaClient, options: Options) -> int:
     return show(options, made.to_json(), _text(made))
 
 
-@verb(
-    command,
-    "delete",
-    STREAM,
-    Option(["--keep-schemas"], is_flag=True, help="leave its group in the registry"),
-    YES,
-    REGISTRY,
-)
-async def _delete(client: PravegaClient, options: Options) -> int:
+async def delete_stream(client: PravegaClient, options: Options) -> int:
     """Delete a stream with all its events, and its schemas."""
     stream = stream_of(client, options)
     async with catalog_of(client, options) as catalog:
@@ -160,4 +152,8 @@ async def _delete(client: PravegaClient, options: Options) -> int:
     return show(options, {"stream": str(stream), "deleted": gone}, f"{stream} {said}", yes=gone)
 
 
+_TAG: Final = Option(["--tag"], help="only streams with this tag")
+_KEEP: Final = Option(["--keep-schemas"], is_flag=True, help="leave its group in the registry")
+verb(command, "list", SCOPE, _TAG, REGISTRY)(list_streams)
+verb(command, "delete", STREAM, _KEEP, YES, REGISTRY)(delete_stream)
 add_changes(command)

@@ -10,6 +10,7 @@ from typing import Final
 
 AIRFLOW: Final = "airflow"
 DAGSTER: Final = "dagster"
+QUERY: Final = "sql"
 _PARTITION: Final = "partition "
 _RUN: Final = "run "
 
@@ -85,3 +86,8 @@ def write_of_task(job: str, task: str, index: int | None, interval: str) -> str:
 def write_of_asset(key: str, partition: str | None, run: str) -> str:
     """The write id of an asset in Dagster: of one partition, or of one run without partitions."""
     return f"{DAGSTER}/{key}/" + (f"{_PARTITION}{partition}" if partition is not None else f"{_RUN}{run}")
+
+
+def write_of_query(consumer: str, interval: str) -> str:
+    """The write id of `pravega sql` for an interval of a consumer."""
+    return f"{QUERY}/{consumer}/{interval}"

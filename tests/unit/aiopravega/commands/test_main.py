@@ -10,7 +10,7 @@ import click
 import pytest
 from tools.command_reference import verbs
 
-from aiopravega.commands.main import TOPICS, main
+from aiopravega.commands.main import OFFERED, TOPICS, main, offered
 
 REFERENCE = Path(__file__).parents[4] / "docs" / "reference" / "commands.md"
 ROW = re.compile(r"^\| `([a-z ]+)` \| *(\w*) *\| *(|makes|changes) *\|.*\|$", re.MULTILINE)
@@ -48,13 +48,19 @@ def test_all_topics_use_the_same_words_for_the_same_thing() -> None:
 def test_the_command_lists_its_topics(words: list[str], capsys) -> None:
     assert main(words) == 0
     listed = capsys.readouterr().out
-    assert all(topic in listed for topic in TOPICS)
+    assert all(topic in listed for topic in [*TOPICS, *OFFERED])
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", [*TOPICS, *OFFERED])
 def test_every_topic_explains_itself(topic: str, capsys) -> None:
     assert main([topic, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: pravega {topic} ")
+
+
+def test_a_command_that_is_not_installed_says_what_to_install() -> None:
+    command = offered("sql", [])
+    with pytest.raises(click.ClickException, match=r"pip install 'pravega-jobs\[sql\]'"):
+        command.main(["SELECT 1", "--format", "csv"], standalone_mode=False)
 
 
 def test_the_version_is_that_of_the_distribution(capsys) -> None:

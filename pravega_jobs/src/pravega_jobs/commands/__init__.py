@@ -1,0 +1,1 @@
+"""Commands that `pravega` gets from this distribution: `pravega sql` and `pravega export`."""
