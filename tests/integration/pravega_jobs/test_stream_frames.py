@@ -1,6 +1,7 @@
 """Frames on a real server: the same rows in each library, and writes that are done once."""
 
 import json
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -70,6 +71,23 @@ def test_a_scan_filters_selects_limits_and_can_be_collected_again(rides):
     assert scan.filter(pl.col("id") >= 290).head(5).collect().height == 5
     counted = scan.group_by("city").len().sort("city").collect()
     assert counted["len"].to_list() == [66, 134]
+
+
+def test_a_scan_of_raw_events_leaves_out_segments_by_conditions(rides, caplog):
+    first, second = rides.client.plan(rides.range)
+    caplog.set_level(logging.INFO, "pravega_jobs.frames.scan")
+    in_first = pl.col("segment_id") == first.segment.to_int()
+
+    of_first = scan_polars(rides).filter(in_first).collect()
+    later = scan_polars(rides).filter(~in_first & (pl.col("offset") > second.start)).collect()
+    typed = scan_polars(rides, decode="json", columns="id long, segment_id long")
+
+    assert of_first.to_dicts() == [row for row in read_arrow(rides).read_all().to_pylist() if row["segment_id"] == 0]
+    assert of_first.height + later.height + 1 == 200
+    assert f"1 of 2 segments to read, {first.size:,} of {first.size + second.size:,} bytes" in caplog.messages[0]
+    assert f"1 of 2 segments to read, {second.size:,} of " in caplog.messages[1]
+    # A column of the events that is named like one of the source is another column.
+    assert typed.filter(pl.col("segment_id").is_null()).collect().height == 200
 
 
 def test_duckdb_reads_batches_by_their_name(rides):

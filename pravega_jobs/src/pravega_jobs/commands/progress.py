@@ -37,7 +37,7 @@ def progress() -> Iterator["Progress | None"]:
 
 def counted(planned: PlannedRead, bars: "Progress | None") -> pa.RecordBatchReader:
     """The rows of a read, which move a bar of their own. How many rows there are is known at the end only."""
-    rows = planned.batches()
+    rows = planned.scan.batches()
     if bars is None:
         return rows
     bar = bars.add_task(f"{planned.stream}, {planned.size:,} bytes", total=None)

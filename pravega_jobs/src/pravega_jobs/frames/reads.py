@@ -31,6 +31,14 @@ class RangePiece(Protocol):
         """The event times to keep; None: all events."""
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A `RangePiece` by itself."""
+
+    parts: Sequence[SegmentRange]
+    times: Times | None = None
+
+
 @dataclass
 class BatchCount:
     """The count of the events of batches, before any event is left out; known after the last batch."""

@@ -1,19 +1,24 @@
 """A range as a lazy frame of Polars or a relation of DuckDB: read when it is computed, a few megabytes at a time."""
 
+import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
 from aiopravega.blocking.registry import SchemaRegistry
+from pravega_jobs.frames.conditions import parts_with_rows
 from pravega_jobs.frames.options import ReadOptions
 from pravega_jobs.frames.read import ReadableRange, plan_read
-from pravega_jobs.frames.reads import Scan
+from pravega_jobs.frames.reads import Piece, Scan
 from pravega_jobs.tables import need, to_polars
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
+
+logger = logging.getLogger(__name__)
 
 
 def scan_polars(
@@ -22,7 +27,8 @@ def scan_polars(
     """The events of a range as a LazyFrame of Polars, which reads the range each time it is collected.
 
     Only columns that the query needs become Polars' columns, its conditions are applied to each batch, and a limit ends
-    the read. The bytes of the whole range are fetched up to then: no condition leaves out segments.
+    the read. Of raw events, conditions on `scope`, `stream`, `segment_id` and `offset` leave out segments: nothing of
+    them is fetched, and the log (INFO) says how many are left. All other bytes of the range are fetched.
 
     Args:
         of: the range, such as `take` and `range_of` give it. Its client has to be open when the frame is collected.
@@ -71,7 +77,7 @@ def lazy_frame(scan: Scan) -> "pl.LazyFrame":
     def batches(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        for frame in _frames(scan, columns, rows):
+        for frame in _frames(scan if predicate is None else _pruned(scan, predicate), columns, rows):
             yield frame if predicate is None else frame.filter(predicate)
 
     return register_io_source(batches, schema=to_polars(scan.schema.empty_table()).schema)
@@ -101,6 +107,22 @@ _LAZY: Final[dict[tuple[str, str], Callable[[Scan], Any]]] = {
     ("polars", "LazyFrame"): lazy_frame,
     ("duckdb", "DuckDBPyRelation"): relation,
 }
+
+
+def _pruned(scan: Scan, condition: "pl.Expr") -> Scan:
+    """The scan without segments that have no row for which the condition is true."""
+    if scan.decoding.decode is not None:  # a column of the events may have one of these names
+        return scan
+    pruned = replace(
+        scan, pieces=[Piece(parts_with_rows(condition, piece.parts), piece.times) for piece in scan.pieces]
+    )
+    logger.info(
+        "the condition %s leaves %d of %d segments to read, %s of %s bytes",
+        condition,
+        *(sum(len(piece.parts) for piece in each.pieces) for each in (pruned, scan)),
+        *(f"{sum(part.size for piece in each.pieces for part in piece.parts):,}" for each in (pruned, scan)),
+    )
+    return pruned
 
 
 def _frames(scan: Scan, columns: list[str] | None, rows: int | None) -> "Iterator[pl.DataFrame]":

@@ -27,19 +27,24 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from aiopravega import wire
 from aiopravega.cuts import SegmentRange
+from pravega_jobs.pruning import (
+    ANY_OFFSET,
+    CONSTANTS,
+    NO_OFFSET,
+    OFFSET,
+    Bounds,
+    Comparison,
+    bounds_of,
+    constant_of,
+    may_have,
+)
 from pyspark_pravega.read.columns import Columns
 
 # SQL's three truth values; None is "unknown".
 Truth: TypeAlias = bool | None
 
-_OFFSET: Final = "offset"
-_SEGMENT_ID: Final = "segment_id"
-_HIGHEST: Final = 2**63 - 1
-# Columns that are the same in all rows of a segment, and the type of their values.
-_TYPES: Final[Mapping[str, type]] = {"scope": str, "stream": str, _SEGMENT_ID: int}
-_COMPARISONS: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
+_COMPARISONS: Final[Mapping[type[Filter], Comparison]] = {
     EqualTo: operator.eq,
     EqualNullSafe: operator.eq,
     GreaterThan: operator.gt,
@@ -66,7 +71,7 @@ class Pushed:
 
     def __init__(self) -> None:
         self._exact: list[tuple[str, Filter]] = []
-        self._offsets: list[tuple[int, int]] = []
+        self._offsets: list[Bounds] = []
 
     def add(self, filters: Iterable[Filter], columns: Columns) -> list[Filter]:
         """Keep the filters that can be used; returns the filters that Spark has to apply itself."""
@@ -76,10 +81,10 @@ class Pushed:
         """Keep a filter if it can be used; returns True if it is applied completely."""
         child = one.child if isinstance(one, Not) else one
         kind = columns.kind_of(_column(child)) or ""
-        if kind in _TYPES and _fits(child, _TYPES[kind]):
+        if kind in CONSTANTS and _fits(child, CONSTANTS[kind]):
             self._exact.append((kind, one))
             return True
-        if kind == _OFFSET and _fits(child, int):
+        if kind == OFFSET and _fits(child, int):
             self._offsets.append(_bounds(one))
         return False
 
@@ -88,18 +93,13 @@ class Pushed:
         return [
             part
             for part in parts
-            if self.may_have_rows(part) and all(self._allows(kind, one, part) for kind, one in self._exact)
+            if self.may_have_rows(part)
+            and all(truth(one, constant_of(kind, part)) is True for kind, one in self._exact)
         ]
-
-    @staticmethod
-    def _allows(kind: str, one: Filter, part: SegmentRange) -> bool:
-        value = part.segment.to_int() if kind == _SEGMENT_ID else getattr(part.segment.stream, kind)
-        return truth(one, value) is True
 
     def may_have_rows(self, part: SegmentRange) -> bool:
         """Return True if an event of this piece can have a fitting offset."""
-        last = part.end - wire.EVENT_HEADER
-        return all(part.start <= high and low <= last for low, high in self._offsets)
+        return all(may_have(part, bounds) for bounds in self._offsets)
 
 
 class PushFilters:
@@ -159,23 +159,13 @@ def truth(one: Filter, value: Any) -> Truth:
     return compare(value, wanted)
 
 
-def _bounds(one: Filter) -> tuple[int, int]:
-    """The lowest and the highest offset of a row that fits, by this filter alone; no row fits if they cross."""
-    anything, nothing = (0, _HIGHEST), (_HIGHEST, 0)
+def _bounds(one: Filter) -> Bounds:
+    """The lowest and the highest offset of a row that fits, by this filter alone."""
     child, kind = (one.child, _OPPOSITE.get(type(one.child))) if isinstance(one, Not) else (one, type(one))
     if kind is None or kind is IsNotNull:
-        return anything
+        return ANY_OFFSET
     if isinstance(child, In):
         known = [value for value in child.value if value is not None]
-        return (min(known), max(known)) if known else nothing
-    wanted = getattr(child, "value", None)
-    if wanted is None:  # no offset is null, and nothing compares with null
-        return nothing
-    return {
-        EqualTo: (wanted, wanted),
-        EqualNullSafe: (wanted, wanted),
-        GreaterThan: (wanted + 1, _HIGHEST),
-        GreaterThanOrEqual: (wanted, _HIGHEST),
-        LessThan: (0, wanted - 1),
-        LessThanOrEqual: (0, wanted),
-    }[kind]
+        return (min(known), max(known)) if known else NO_OFFSET
+    compare = _COMPARISONS.get(kind)
+    return NO_OFFSET if compare is None else bounds_of(compare, getattr(child, "value", None))  # no offset is null
