@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, DataType, LongType, StringType, Struct
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.spark.options import CORRUPT, READ_BYTES
-from pyspark_pravega.decode.decoder import DecodePlan
+from pyspark_pravega.decode.plans import SparkPlan
 
 EVENT: Final = "event"
 ALL: Final = "all"
@@ -52,10 +52,10 @@ class Columns:
     schema: StructType
     arrow: pa.Schema
     kinds: tuple[str, ...]
-    decoding: DecodePlan | None = None
+    decoding: SparkPlan | None = None
 
     @classmethod
-    def of(cls, metadata: Sequence[str] = (), decoding: DecodePlan | None = None, prefix: str = "") -> Self:
+    def of(cls, metadata: Sequence[str] = (), decoding: SparkPlan | None = None, prefix: str = "") -> Self:
         """The columns of a read that asks for some metadata.
 
         Args:

@@ -10,6 +10,8 @@ from typing import Final, Self
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.option_texts import METADATA_OPTION, Options
+from pravega_jobs.decoding.options import DECODE_OPTIONS, DecodeOptions
 from pravega_jobs.spark.options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
@@ -18,8 +20,6 @@ from pravega_jobs.spark.options import (
     STREAM_OPTION,
     TIME_UNIT_OPTION,
 )
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions

@@ -10,9 +10,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.frames import find_frames
+from pravega_jobs.decoding.plan import Decoded
 from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, SegmentRows
 

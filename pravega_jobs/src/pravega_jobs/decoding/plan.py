@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
 from aiopravega.names import SegmentId
 
@@ -47,12 +46,8 @@ class DecodePlan(Protocol):
     """The plan by which the events of a read become columns; it is sent to the tasks."""
 
     @property
-    def schema(self) -> StructType:
-        """The decoded fields, as Spark's types."""
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """The decoded fields as Arrow's types, as Spark expects them in the batches."""
+    def schema(self) -> pa.Schema:
+        """The decoded fields."""
 
     @property
     def keeps_corrupt(self) -> bool:

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.sizes import LARGEST_PAYLOAD
+from pravega_jobs.decoding.option_texts import Options, choice
 from pravega_jobs.spark.options import COLUMNS_OPTION
-from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import ChangeOptions
@@ -210,7 +210,7 @@ def _columns(given: Options, form: Format, source: SchemaOptions) -> str | None:
 
 
 def _changes(given: Options, form: Format, source: SchemaOptions, on_error: OnError) -> "ChangeOptions":
-    from pyspark_pravega.decode.change_options import change_options
+    from pravega_jobs.decoding.change_options import change_options
 
     if form is Format.DEBEZIUM and source.registry is None:
         useless = [name for name in (_TYPE, _VERSION, _LARGEST) if given.text(name)]
