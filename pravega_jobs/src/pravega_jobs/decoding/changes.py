@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,6 +107,14 @@ class ChangesDecoder:
                 ", ".join(sorted(new)),
             )
         return self._failures.apply(block.columns, block.taken, block.bad, events, offsets, segment)
+
+    def bad(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Mapping[int, str]:
+        """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
+
+        Raises:
+            PravegaError: the registry does not answer.
+        """
+        return self._inner.decode(events, offsets, segment.epoch, self._opener(segment.stream)).bad
 
     def _opener(self, stream: StreamName) -> Opener | None:
         if self._source is not None and stream not in self._openers:

@@ -50,7 +50,7 @@ class OnError(StrEnum):
     DROP = "drop"
 
 
-_DECODE: Final = "decode"
+DECODE: Final = "decode"
 # Options of writes: the format of the events, and whether change events have their schemas with them.
 ENCODE: Final = "encode"
 WITH_SCHEMAS: Final = "with_schemas"
@@ -84,7 +84,7 @@ CHANGE_OPTIONS: Final = (
     "unavailable_placeholder",
     "dedup",
 )
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
+DECODE_OPTIONS: Final = (DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class DecodeOptions(SchemaOptions):
         Raises:
             ConfigurationError: an option cannot work, or has no effect.
         """
-        form = choice(given, _DECODE, Format, Format.RAW)
-        idle = [name for name in DECODE_OPTIONS if name != _DECODE and given.text(name)]
+        form = choice(given, DECODE, Format, Format.RAW)
+        idle = [name for name in DECODE_OPTIONS if name != DECODE and given.text(name)]
         if form is Format.RAW:
             if given.text(ENCODE):  # one set of options serves a read and a write; these are for the write
                 return cls()

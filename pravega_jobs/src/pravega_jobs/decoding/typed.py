@@ -3,6 +3,7 @@
 `aiopravega.schema` decodes each format; `failures` handles events that cannot be decoded.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,14 @@ class TypedDecoder:
         """
         block = self._block(events, segment.stream)
         return self._failures.apply(block.columns, None, block.bad, events, offsets, segment)
+
+    def bad(self, events: pa.BinaryArray, _offsets: npt.NDArray[np.int64], segment: SegmentId) -> Mapping[int, str]:
+        """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
+
+        Raises:
+            PravegaError: the registry does not answer.
+        """
+        return self._block(events, segment.stream).bad
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of dropped events."""

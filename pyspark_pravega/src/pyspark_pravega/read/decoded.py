@@ -6,12 +6,12 @@ Raw reads import no modules of schemas: the processes that Spark starts for them
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
-from pravega_jobs.decoding.options import DecodeOptions, Format
+from pravega_jobs.decoding.options import Format
 from pravega_jobs.spark.options import CORRUPT
+from pyspark_pravega.arrow_types import spark_schema
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.plans import SparkPlan, change_plan, decode_plan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
@@ -38,7 +38,9 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
         decoding: SparkPlan | None = None
         asked = options.metadata_columns
         if options.decode.columns is not None:
-            given = _named(options.decode, asked)
+            from pravega_jobs.decoding.change_planning import named_columns
+
+            given = spark_schema(named_columns(options.decode, asked))
         if options.decode.format.is_changes:
             decoding, asked = _changes(options, given)
         elif options.decode.format is not Format.RAW:
@@ -72,23 +74,6 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[SparkPlan,
 
     own = given and _events_of(options, given, others)
     return change_plan(options.decode, about, own, newest, registered), others
-
-
-def _named(decode: DecodeOptions, asked: tuple[str, ...]) -> StructType:
-    """The columns that option `columns` names, with those about changes that a read of changes is asked for."""
-    from aiopravega.schema.arrow.sql_columns import columns_of
-    from pyspark_pravega.arrow_types import spark_schema
-
-    named = columns_of(decode.columns or "")
-    if decode.format.is_changes:
-        from pravega_jobs.debezium.changes import metadata
-        from pravega_jobs.decoding.change_planning import about_changes
-
-        about, _ = about_changes(asked)
-        for name in about:
-            if name not in named.names:
-                named = named.append(pa.field(name, metadata.TYPES[name]))
-    return spark_schema(named)
 
 
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:

@@ -16,6 +16,7 @@ from pravega_jobs.spark.options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     METADATA_COLUMNS_OPTION,
+    METADATA_PREFIX_OPTION,
     RANGE_OPTIONS,
     STREAM_OPTION,
     TIME_UNIT_OPTION,
@@ -26,7 +27,6 @@ from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOpti
 from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 _STREAMS: Final = "streams"
-_METADATA_PREFIX: Final = "metadata_prefix"
 _SPLIT_BYTES: Final = "split_bytes"
 _MIN_PARTITIONS: Final = "min_partitions"
 
@@ -37,7 +37,7 @@ READ_OPTIONS: Final = (
     *RANGE_OPTIONS,
     METADATA_OPTION,
     METADATA_COLUMNS_OPTION,
-    _METADATA_PREFIX,
+    METADATA_PREFIX_OPTION,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
     TIME_UNIT_OPTION,
@@ -92,7 +92,7 @@ class ReadOptions:
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=given.names(METADATA_COLUMNS_OPTION, str.lower),
-            metadata_prefix=given.text(_METADATA_PREFIX) or "",
+            metadata_prefix=given.text(METADATA_PREFIX_OPTION) or "",
             event_time_unit=given.time_unit(),
             interval=interval,
             decode=DecodeOptions.parse(given),
