@@ -61,7 +61,7 @@ def test_columns_of_json_events_are_given_as_sql_writes_them():
         decoding_of(FrameOptions.parse({"decode": "json"}), STREAM, None)
 
 
-def test_places_of_events_are_columns_on_request():
+def test_positions_of_events_are_columns_on_request():
     given = {"decode": "json", "columns": "id long", "on_error": "null", "metadata_prefix": "_"}
     decoding = decoding_of(FrameOptions.parse(given | {"metadata_columns": "offset,event_pointer"}), STREAM, None)
     batch = decoding.batch(pa.array([b"no json", b'{"id":1}'], pa.binary()), np.array([0, 15]), SegmentId(STREAM, 0, 0))

@@ -64,7 +64,7 @@ def by_frames(events, options):
 
 
 READERS = pytest.mark.parametrize("read", [by_spark, by_frames], ids=["spark", "frames"])
-PLACES = {"metadata_columns": "offset,segment,event_pointer", "metadata_prefix": "p_"}
+POSITIONS = {"metadata_columns": "offset,segment,event_pointer", "metadata_prefix": "p_"}
 DEBEZIUM = {"decode": "debezium-json", "schema_text": TABLE, "key": "id"}
 
 
@@ -91,7 +91,7 @@ DEBEZIUM = {"decode": "debezium-json", "schema_text": TABLE, "key": "id"}
         ),
         ({"decode": "json", "schema_text": JSON, "on_error": "drop"}, [b"no json", b'{"id":2}'], [(2, None)]),
         (
-            {"decode": "json", "columns": "id long", "on_error": "drop", **PLACES},
+            {"decode": "json", "columns": "id long", "on_error": "drop", **POSITIONS},
             [b"no json", b'{"id":2}'],
             [(2, 15, "shop/orders/3.#epoch.0", "shop/orders/3.#epoch.0:15-16")],
         ),
@@ -114,7 +114,7 @@ def test_events_become_the_same_rows(read, options, events, rows):
 
 
 def test_columns_and_types_are_the_same():
-    for options in (DEBEZIUM | PLACES, {"decode": "json", "schema_text": SPARKS, "on_error": "null"}, {}):
+    for options in (DEBEZIUM | POSITIONS, {"decode": "json", "schema_text": SPARKS, "on_error": "null"}, {}):
         assert by_frames([change("c", 1)], options).schema == by_spark([change("c", 1)], options).schema
 
 
@@ -147,8 +147,18 @@ def test_what_cannot_work_is_refused_with_the_same_words(read, options, said, mo
 
 @READERS
 def test_an_event_that_cannot_be_decoded_has_the_same_words(read):
-    place = r"shop/orders/3\.#epoch\.0: the event at offset 10 cannot be decoded as "
-    with pytest.raises(MalformedEventError, match=place + r"Json: .*on_error=null keeps .* on_error=drop leaves"):
+    event = r"shop/orders/3\.#epoch\.0: the event at offset 10 cannot be decoded as "
+    with pytest.raises(MalformedEventError, match=event + r"Json: .*on_error=null keeps .* on_error=drop leaves"):
         read([b"{}", b"no json"], {"decode": "json", "columns": "id long"})
     with pytest.raises(MalformedEventError, match=r"the event at offset 0 cannot be decoded as a change event of Deb"):
         read([b"no json"], DEBEZIUM)
+
+
+@pytest.mark.parametrize(
+    ("options", "good"), [({"decode": "json", "columns": "id long"}, b"{}"), (DEBEZIUM, change("c", 1))]
+)
+def test_bad_events_are_found_whatever_the_rule_for_them(options, good):
+    for rule in ("fail", "null", "drop"):
+        plan = decoding_of(FrameOptions.parse(options | {"on_error": rule}), STREAM, None).plan
+        assert plan is not None
+        assert list(plan.decoder().bad(pa.array([good, b"no json"], pa.binary()), SEGMENT)) == [1]

@@ -53,8 +53,8 @@ class PravegaArrowIOManager(StreamIOManager):
     a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
     name the columns to read. The metadata `pravega/options` may have the options by which Spark's source makes columns
     of events: `decode`, `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names
-    others), `on_error`, those of schemas and of Debezium's changes, `metadata_columns`, `event_time` and its unit;
-    other options are refused.
+    others), `on_error`, the options of schemas and of Debezium's changes, `metadata_columns`, `event_time` and its
+    unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
     `LazyFrame`. A table without rows is a write of nothing, which is done as any other. A column `event` (text or

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from aiopravega import StreamCutRange
@@ -45,9 +44,7 @@ def count_errors(client: PravegaClient, wanted: StreamCutRange, decoder: Decoder
     try:
         # Decoding asks the registry in this thread; the loop's thread only reads.
         while block := client.run(_next(events)):
-            data = pa.array([event.data for event in block], pa.binary())
-            offsets = np.array([event.offset for event in block], np.int64)
-            bad = decoder.bad(data, offsets, block[0].segment)
+            bad = decoder.bad(pa.array([event.data for event in block], pa.binary()), block[0].segment)
             errors.events += len(block)
             errors.failed += len(bad)
             for at in sorted(bad)[: _MOST_FAILURES - len(errors.failures)]:

@@ -108,12 +108,13 @@ class ChangesDecoder:
             )
         return self._failures.apply(block.columns, block.taken, block.bad, events, offsets, segment)
 
-    def bad(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Mapping[int, str]:
+    def bad(self, events: pa.BinaryArray, segment: SegmentId) -> Mapping[int, str]:
         """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
 
         Raises:
             PravegaError: the registry does not answer.
         """
+        offsets = np.zeros(len(events), np.int64)  # they only order the rows
         return self._inner.decode(events, offsets, segment.epoch, self._opener(segment.stream)).bad
 
     def _opener(self, stream: StreamName) -> Opener | None:

@@ -66,7 +66,7 @@ class TypedDecoder:
         block = self._block(events, segment.stream)
         return self._failures.apply(block.columns, None, block.bad, events, offsets, segment)
 
-    def bad(self, events: pa.BinaryArray, _offsets: npt.NDArray[np.int64], segment: SegmentId) -> Mapping[int, str]:
+    def bad(self, events: pa.BinaryArray, segment: SegmentId) -> Mapping[int, str]:
         """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
 
         Raises:

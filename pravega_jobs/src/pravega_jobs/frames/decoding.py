@@ -25,7 +25,7 @@ from pravega_jobs.decoding.registries import registered_groups
 from pravega_jobs.decoding.typed import TypedDecoder, TypedPlan
 from pravega_jobs.frames.event_times import Times, within
 from pravega_jobs.frames.options import FrameOptions
-from pravega_jobs.frames.places import Places
+from pravega_jobs.frames.position_columns import PositionColumns
 from pravega_jobs.merging.newest_change import newest_schema
 from pravega_jobs.spark.options import CORRUPT
 
@@ -42,7 +42,7 @@ class Decoding:
     """
 
     plan: Plan | None
-    places: Places
+    positions: PositionColumns
     described: str
     on_error: OnError = OnError.FAIL
     time: str | None = None
@@ -54,7 +54,7 @@ class Decoding:
         """The columns."""
         fields = [] if self.plan is None else list(self.plan.schema)
         corrupt = [pa.field(CORRUPT, pa.binary())] if self.plan is not None and self.plan.keeps_corrupt else []
-        return pa.schema([*fields, *self.places.fields, *corrupt])
+        return pa.schema([*fields, *self.positions.fields, *corrupt])
 
     def batch(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> pa.RecordBatch:
         """The rows of some events of a segment; `offsets` are their offsets in bytes.
@@ -64,11 +64,13 @@ class Decoding:
             PravegaError: the registry cannot be asked.
         """
         if self.plan is None:
-            return pa.RecordBatch.from_arrays(self.places.columns(events, offsets, segment, None), schema=self.schema)
+            return pa.RecordBatch.from_arrays(
+                self.positions.columns(events, offsets, segment, None), schema=self.schema
+            )
         key = get_ident(), segment
         decoder = self._decoders.get(key) or self._decoders.setdefault(key, self.plan.decoder())
         decoded = decoder.decode(events, offsets, segment)
-        columns = [*decoded.columns, *self.places.columns(events, offsets, segment, decoded.taken)]
+        columns = [*decoded.columns, *self.positions.columns(events, offsets, segment, decoded.taken)]
         if self.plan.keeps_corrupt:
             columns.append(decoded.corrupt)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -114,7 +116,7 @@ def decoding_of(
     """
     chosen = _chosen(options, stream, registry)
     if chosen.format is Format.RAW:
-        return Decoding(None, Places.of(options.metadata, options.prefix, None), _RAW_TEXT, time=options.time)
+        return Decoding(None, PositionColumns.of(options.metadata, options.prefix, None), _RAW_TEXT, time=options.time)
     about, others = about_changes(options.metadata) if chosen.format.is_changes else ((), options.metadata)
     source = _source(chosen, registry, client)
     own = {options.prefix + name for name in others} | {CORRUPT}
@@ -134,8 +136,8 @@ def decoding_of(
     else:
         plan = decode_plan(chosen, source, [stream], given)
         described = _described(plan, stream, chosen)
-    places = Places.of(others, options.prefix, plan)
-    return Decoding(plan, places, described, chosen.on_error, options.time)
+    positions = PositionColumns.of(others, options.prefix, plan)
+    return Decoding(plan, positions, described, chosen.on_error, options.time)
 
 
 def _chosen(options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None) -> DecodeOptions:
@@ -164,7 +166,7 @@ def _source(
         return PravegaConfig() if client is None else client.asynchronous.config
     if replace(asked, group=None, namespace=None) != RegistryOptions():
         raise ConfigurationError(
-            "there is a registry, and there are options with the address or the credentials of one: give one of both"
+            "there is a registry, and there are options with the address or the credentials of one: give one of the two"
         )
     return registry
 

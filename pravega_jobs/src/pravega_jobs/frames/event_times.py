@@ -1,4 +1,4 @@
-"""Rows of an interval of event times: the range of an interval has events of other times, too."""
+"""Rows of an interval of event times: its range also has events of other times."""
 
 from datetime import datetime
 from typing import TypeAlias

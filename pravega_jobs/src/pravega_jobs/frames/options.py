@@ -1,6 +1,6 @@
 """Options of frames: of the events that become columns, and of rows that become events; others are refused by name.
 
-The options of decoding are those of Spark's data source, read by the same rules.
+Options of decoding have the names and the rules of Spark's data source.
 """
 
 from collections.abc import Collection, Mapping

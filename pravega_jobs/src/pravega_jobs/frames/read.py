@@ -145,9 +145,9 @@ def read_arrow(
         of: the range, such as `take` and `range_of` give it. Its client has to stay open.
         select: the columns to have, in this order; None: all.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
-        options: the options by which Spark's source makes columns of events: `decode`, `columns`, `on_error`, those of
-            schemas, of the registry, of change events of Debezium, and `metadata_columns`, `metadata_prefix`,
-            `event_time`, `event_time_unit`. A registry that is given has no options for its address.
+        options: by which Spark's source makes columns of events: `decode`, `columns`, `on_error`, the options of
+            schemas, of the registry and of Debezium's changes, `metadata_columns`, `metadata_prefix`, `event_time`,
+            `event_time_unit`. A registry that is given has no options for its address.
 
     Raises:
         ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.decoding.places import check_clashes
+from pravega_jobs.decoding.plan import check_clashes
 from pravega_jobs.spark.options import CORRUPT, READ_BYTES
 from pyspark_pravega.decode.plans import SparkPlan
 

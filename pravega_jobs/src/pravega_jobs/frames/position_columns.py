@@ -1,4 +1,4 @@
-"""Columns with the place of an event: those of a raw read, and those that the option `metadata_columns` names."""
+"""Columns about the position of an event: of a raw read, and what the option `metadata_columns` names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from aiopravega.wire import EVENT_HEADER
-from pravega_jobs.decoding.places import check_clashes
-from pravega_jobs.decoding.plan import DecodePlan
+from pravega_jobs.decoding.plan import DecodePlan, check_clashes
 from pravega_jobs.spark.options import CORRUPT
 
 _EVENT: Final = "event"
@@ -31,7 +30,7 @@ _NAMES: Final = tuple(name for name in _TYPES if name != _EVENT)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PositionColumns:
     """The columns of a read beside the fields of its events: a kind for each, and its name with the prefix."""
 
     kinds: tuple[str, ...]
