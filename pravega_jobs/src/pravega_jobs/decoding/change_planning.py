@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.arrow.sql_columns import columns_of as sql_columns
 from pravega_jobs.debezium.changes import metadata
 from pravega_jobs.debezium.changes.connect import schema_in
 from pravega_jobs.debezium.changes.meanings import columns_of
@@ -36,20 +35,6 @@ def about_changes(asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, .
     own = metadata.USUAL if CDC in asked else ()
     own += tuple(name for name in asked if name in metadata.TYPES and name not in own)
     return own, tuple(name for name in asked if name != CDC and name not in metadata.TYPES)
-
-
-def named_columns(options: DecodeOptions, asked: tuple[str, ...]) -> pa.Schema:
-    """The columns that option `columns` names, with those about changes that a read of changes is asked for.
-
-    Raises:
-        ConfigurationError: they are not columns as SQL writes them.
-    """
-    named = sql_columns(options.columns or "")
-    if options.format.is_changes:
-        for name in about_changes(asked)[0]:
-            if name not in named.names:
-                named = named.append(pa.field(name, metadata.TYPES[name]))
-    return named
 
 
 def change_plan(

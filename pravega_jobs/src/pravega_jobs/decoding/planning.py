@@ -9,6 +9,7 @@ import pyarrow as pa
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
+from aiopravega.schema.arrow.sql_columns import columns_of as sql_columns
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pravega_jobs.decoding.options import DecodeOptions, Format
 from pravega_jobs.decoding.registries import registered_groups
@@ -52,6 +53,23 @@ def decode_plan(
         registered, chosen = registered_groups(options, of, streams)
         return TypedPlan(_target_of(chosen, options), options.on_error, registered)
     return TypedPlan(_target(options.format, options.schema, options.type), options.on_error)
+
+
+def named_columns(options: DecodeOptions, asked: tuple[str, ...]) -> pa.Schema:
+    """The columns that option `columns` names, with those about changes that a read of changes is asked for.
+
+    Raises:
+        ConfigurationError: they are not columns as SQL writes them.
+    """
+    named = sql_columns(options.columns or "")
+    if options.format.is_changes:
+        from pravega_jobs.debezium.changes import metadata
+        from pravega_jobs.decoding.change_planning import about_changes
+
+        for name in about_changes(asked)[0]:
+            if name not in named.names:
+                named = named.append(pa.field(name, metadata.TYPES[name]))
+    return named
 
 
 def _target(form: Format, schema: bytes, message: str | None) -> Target:

@@ -17,10 +17,10 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from aiopravega.schema.open import GroupAddress, find_group
-from pravega_jobs.decoding.change_planning import about_changes, change_plan, named_columns
+from pravega_jobs.decoding.change_planning import about_changes, change_plan
 from pravega_jobs.decoding.changes import ChangesDecoder, ChangesPlan
 from pravega_jobs.decoding.options import DecodeOptions, Format, OnError, RegistryOptions
-from pravega_jobs.decoding.planning import decode_plan
+from pravega_jobs.decoding.planning import decode_plan, named_columns
 from pravega_jobs.decoding.registries import registered_groups
 from pravega_jobs.decoding.typed import TypedDecoder, TypedPlan
 from pravega_jobs.frames.event_times import Times, within

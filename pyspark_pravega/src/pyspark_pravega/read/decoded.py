@@ -38,7 +38,7 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
         decoding: SparkPlan | None = None
         asked = options.metadata_columns
         if options.decode.columns is not None:
-            from pravega_jobs.decoding.change_planning import named_columns
+            from pravega_jobs.decoding.planning import named_columns
 
             given = spark_schema(named_columns(options.decode, asked))
         if options.decode.format.is_changes:
