@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiopravega.config import PravegaConfig
+from pravega_jobs.decoding.options import CHANGE_OPTIONS, DECODE_OPTIONS
 from pravega_jobs.spark.options import CONNECTION_OPTIONS
-from pyspark_pravega.decode.decode_options import CHANGE_OPTIONS, DECODE_OPTIONS
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS
 from pyspark_pravega.read.read_options import READ_OPTIONS
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS

@@ -1,21 +1,16 @@
-"""One client for each cluster, and for each Schema Registry, in a Python worker, kept from task to task.
+"""One client for each cluster in a Python worker, kept from task to task.
 
-Spark uses its worker processes again, so that a task finds connections, tokens, addresses of segments and encodings of
-events ready.
+Spark uses its worker processes again, so that a task finds connections, tokens and addresses of segments ready.
 """
 
 import os
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.read.bulk import BulkReader
-
-if TYPE_CHECKING:
-    from aiopravega.blocking.registry import SchemaRegistry
-    from aiopravega.schema import RegistryConfig
 
 # One worker uses few clusters, or credentials, at the same time.
 _MOST_CLUSTERS: Final = 4
@@ -35,7 +30,6 @@ class Cluster:
 
 
 _clusters: OrderedDict[tuple[int, PravegaConfig], Cluster] = OrderedDict()
-_registries: "Final[dict[tuple[int, RegistryConfig], SchemaRegistry]]" = {}
 
 
 def cluster(config: PravegaConfig) -> Cluster:
@@ -55,14 +49,3 @@ def cluster(config: PravegaConfig) -> Cluster:
         _, oldest = _clusters.popitem(last=False)
         oldest.close()
     return _clusters[key]
-
-
-def registry_of(config: "RegistryConfig") -> "SchemaRegistry":
-    """The registry client of this configuration, and of this process, with the encodings that it has seen."""
-    # Imported here: raw reads import nothing of schemas.
-    from aiopravega.blocking.registry import SchemaRegistry
-
-    key = os.getpid(), config
-    if key not in _registries:
-        _registries[key] = SchemaRegistry(config)
-    return _registries[key]

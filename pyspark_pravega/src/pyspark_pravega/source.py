@@ -132,7 +132,7 @@ class PravegaDataSource(DataSource):
     @property
     def _metadata(self) -> "MetadataTable | None":
         """The table of metadata that is read; None if a stream is read."""
-        from pyspark_pravega.option_texts import METADATA_OPTION
+        from pravega_jobs.decoding.option_texts import METADATA_OPTION
         from pyspark_pravega.read.metadata import MetadataTable
 
         names = [text for option, text in self.options.items() if option.lower() == METADATA_OPTION and text]

@@ -24,10 +24,10 @@ from aiopravega.schema import GroupProperties, SchemaFormat
 from aiopravega.schema.open import register_schema
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 from dagster_pravega import SchemaRegistryResource, build_schema_gate
+from pravega_jobs.decoding.option_texts import Options
 from pravega_jobs.retries import error_named
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.encode.planning import encode_plan
-from pyspark_pravega.option_texts import Options
 
 SUFFIXES = {SchemaFormat.AVRO: ".avsc", SchemaFormat.JSON: ".json", SchemaFormat.PROTOBUF: ".desc"}
 

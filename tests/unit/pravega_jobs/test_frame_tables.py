@@ -13,6 +13,7 @@ import pytest
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
+from pravega_jobs.decoding.options import Format
 from pravega_jobs.frames.decoding import decoding_of
 from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.kinds import FrameKind
@@ -25,21 +26,22 @@ STREAM = StreamName("examples", "rides")
 
 def test_options_that_a_scheduler_has_read_before_have_no_effect():
     options = {"Decode": "JSON", "schema_text": "{}", "split_bytes": "0", "event_time": "at", "commit_ledger": "a/b"}
-    assert FrameOptions.parse(options, READ_BEFORE) == FrameOptions(decode="json", schema="{}", time="at")
-    with pytest.raises(ConfigurationError, match="the option 'split_bytes' is not one of tables"):
+    parsed = FrameOptions.parse(options, READ_BEFORE)
+    assert (parsed.decode.format, parsed.decode.schema, parsed.time) == (Format.JSON, b"{}", "at")
+    with pytest.raises(ConfigurationError, match="a table or record batch has no option 'split_bytes'"):
         FrameOptions.parse(options)
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"decode": "csv"}, "must be one of raw, auto, json, avro, protobuf"),
-        ({"on_error": "null"}, "must be one of fail, drop"),
-        ({"encode": "avro"}, "must be one of auto"),
-        ({"schema_text": "{}"}, "needs 'decode' as json or avro"),
-        ({"columns": "id int"}, "'columns' needs 'decode' as json"),
-        ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "without 'schema_text'"),
-        ({"metadata_columns": "all"}, "is not one of tables and record batches"),
+        ({"decode": "csv"}, "must be one of raw, json, avro, protobuf"),
+        ({"on_error": "ignore"}, "must be one of fail, null, drop"),
+        ({"encode": "avro"}, "option 'encode' is 'avro', but must be auto"),
+        ({"schema_text": "{}"}, "decode=auto takes format and schema from the registry"),
+        ({"columns": "id int"}, "option 'columns' is for decode=json"),
+        ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "both give the columns"),
+        ({"decode": "json", "key": "id"}, "option 'key' is for change events of Debezium"),
     ],
 )
 def test_others_are_refused_by_name(options, complaint):
@@ -57,8 +59,28 @@ def test_columns_of_json_events_are_given_as_sql_writes_them():
     assert row == {"id": 1, "price": Decimal("1.50"), "at": dt.datetime(2026, 1, 1, 0, 0, 0, 123456, dt.UTC)}
     with pytest.raises(ConfigurationError, match="'word' is not a type; known are boolean"):
         decoding_of(FrameOptions.parse({"decode": "json", "columns": "id word"}), STREAM, None)
-    with pytest.raises(ConfigurationError, match="the option schema_text or columns"):
+    with pytest.raises(ConfigurationError, match="decode=json needs the columns"):
         decoding_of(FrameOptions.parse({"decode": "json"}), STREAM, None)
+
+
+def test_positions_of_events_are_columns_on_request():
+    given = {"decode": "json", "columns": "id long", "on_error": "null", "metadata_prefix": "_"}
+    decoding = decoding_of(FrameOptions.parse(given | {"metadata_columns": "offset,event_pointer"}), STREAM, None)
+    batch = decoding.batch(pa.array([b"no json", b'{"id":1}'], pa.binary()), np.array([0, 15]), SegmentId(STREAM, 0, 0))
+
+    assert batch.to_pylist() == [
+        {"id": None, "_offset": 0, "_event_pointer": "examples/rides/0.#epoch.0:0-15", "_corrupt_event": b"no json"},
+        {"id": 1, "_offset": 15, "_event_pointer": "examples/rides/0.#epoch.0:15-16", "_corrupt_event": None},
+    ]
+    for asked, said in (("event_time_lower", "Spark has the columns of event times"), ("id,id", "more than once")):
+        with pytest.raises(ConfigurationError, match=said):
+            decoding_of(FrameOptions.parse(given | {"metadata_columns": asked}), STREAM, None)
+
+
+def test_options_of_decoded_events_need_a_way_to_decode():
+    for given in ({"on_error": "drop"}, {"schema_type": "Ride"}):
+        with pytest.raises(ConfigurationError, match="give option 'decode' .* or a registry, or leave them out"):
+            decoding_of(FrameOptions.parse(given), STREAM, None)
 
 
 def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:

@@ -101,14 +101,14 @@ def build_decode_errors_check(
         )
         with failing_for_good():
             client = pravega.client
-            decoding = decoding_of(parsed, of, registry.registry if registry else None)
-            if decoding.decode is None:
+            wanted = client.resolve(checked_range(context, key, cuts), of)
+            decoding = decoding_of(parsed, of, registry.registry if registry else None, client, [wanted])
+            if decoding.plan is None:
                 raise ConfigurationError(
                     f"the events of {of} are not decoded, so that none can fail: give the option decode, or a registry "
                     "(schema_registry_key) that has a group for the stream"
                 )
-            wanted = client.resolve(checked_range(context, key, cuts), of)
-            errors = count_errors(client, wanted, decoding.decode, sample)
+            errors = count_errors(client, wanted, decoding.plan.decoder(), sample)
         severity, passed = _judge(errors.failed, limits)
         what = f"{errors.failed:,} of {errors.events:,} events{' of a sample' if sample else ''}"
         return AssetCheckResult(

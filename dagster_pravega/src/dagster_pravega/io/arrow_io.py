@@ -55,10 +55,10 @@ class PravegaArrowIOManager(StreamIOManager):
     and `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
     `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without
     a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
-    name the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`,
-    `protobuf`), `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names others),
-    `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
-    (`fail`, `drop`), `event_time` and its unit; other options are refused.
+    name the columns to read. The metadata `pravega/options` may have the options by which Spark's source makes columns
+    of events: `decode`, `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names
+    others), `on_error`, the options of schemas and of Debezium's changes, `metadata_columns`, `event_time` and its
+    unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
     `LazyFrame`, `duckdb.DuckDBPyRelation`. A table without rows is a write of nothing, which is done as any other. A
@@ -99,7 +99,8 @@ class PravegaArrowIOManager(StreamIOManager):
             largest = self.largest_table
             hold_size(ranges.stream, ranges.size, f"largest_table={largest:,}", largest, ways)
         options = FrameOptions.parse(ranges.options, READ_BEFORE)
-        decoding = decoding_of(options, ranges.stream, self._registry)
+        cuts = [piece.cuts for piece in ranges.pieces]
+        decoding = decoding_of(options, ranges.stream, self._registry, self.pravega.client, cuts)
         context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
         columns = wanted_columns(context, decoding.schema.names)
         if as_lazy is not None:

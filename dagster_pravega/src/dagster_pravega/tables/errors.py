@@ -10,7 +10,7 @@ from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.gates.sampling import sampled_events
 from aiopravega.read import Event, EventPointer
-from pravega_jobs.frames.decoding import Decode
+from pravega_jobs.frames.decoding import Decoder
 
 # Events of a block; few enough for the memory even if each has some hundred kilobytes.
 _BLOCK: Final = 1000
@@ -27,13 +27,13 @@ class DecodeErrors:
     failures: list[tuple[str, str]] = field(default_factory=list)
 
 
-def count_errors(client: PravegaClient, wanted: StreamCutRange, decode: Decode, sample: int | None) -> DecodeErrors:
+def count_errors(client: PravegaClient, wanted: StreamCutRange, decoder: Decoder, sample: int | None) -> DecodeErrors:
     """Decode the events of a range.
 
     Args:
         client: a connected client.
         wanted: the range, with both ends fixed.
-        decode: the function that makes columns of a block of events.
+        decoder: makes columns of a block of events.
         sample: the most events that are read, at several offsets of the range; None: all of them.
 
     Raises:
@@ -44,7 +44,7 @@ def count_errors(client: PravegaClient, wanted: StreamCutRange, decode: Decode, 
     try:
         # Decoding asks the registry in this thread; the loop's thread only reads.
         while block := client.run(_next(events)):
-            bad = decode(pa.array([event.data for event in block], pa.binary())).bad
+            bad = decoder.bad(pa.array([event.data for event in block], pa.binary()), block[0].segment)
             errors.events += len(block)
             errors.failed += len(bad)
             for at in sorted(bad)[: _MOST_FAILURES - len(errors.failures)]:

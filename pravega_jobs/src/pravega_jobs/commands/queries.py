@@ -140,6 +140,6 @@ def _columns(tables: Mapping[str, _Table]) -> str:
         f"'{name}' has {', '.join(table.planned.decoding.schema.names)} ({table.planned.decoding.described})"
         for name, table in tables.items()
     ]
-    raw = any(table.planned.decoding.decode is None for table in tables.values())
+    raw = any(table.planned.decoding.plan is None for table in tables.values())
     way = ". Fields of events become columns by -o decode=json -o columns='id long, …', or by --registry" if raw else ""
     return f"\n{'; '.join(texts)}{way}" if texts else ""

@@ -1,179 +1,185 @@
-"""Decoding of events into columns, without Spark: by a schema of the registry, a given one, or none."""
+"""Decoding of events into columns without Spark: plans of `pravega_jobs.decoding`, for one stream in this process."""
 
-import json
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from threading import get_ident
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aiopravega import StreamName, TimeUnit
-from aiopravega.blocking.blocks import open_block_reader
+from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.config import PravegaConfig
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
-from aiopravega.schema.arrow.block import DecodedBlock
-from aiopravega.schema.arrow.sql_columns import columns_of
-from aiopravega.schema.open import GroupAddress, find_group, need_group
-from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
-from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
-from pravega_jobs.frames.options import AUTO, RAW, FrameOptions
+from aiopravega.schema.open import GroupAddress, find_group
+from pravega_jobs.decoding.change_planning import about_changes, change_plan
+from pravega_jobs.decoding.changes import ChangesDecoder, ChangesPlan
+from pravega_jobs.decoding.options import DecodeOptions, Format, OnError, RegistryOptions
+from pravega_jobs.decoding.planning import decode_plan, named_columns
+from pravega_jobs.decoding.registries import registered_groups
+from pravega_jobs.decoding.typed import TypedDecoder, TypedPlan
+from pravega_jobs.frames.event_times import Times, within
+from pravega_jobs.frames.options import FrameOptions
+from pravega_jobs.frames.position_columns import PositionColumns
+from pravega_jobs.merging.newest_change import newest_schema
+from pravega_jobs.spark.options import CORRUPT
 
-logger = logging.getLogger(__name__)
-RAW_SCHEMA: Final = pa.schema(
-    [
-        ("event", pa.binary()),
-        ("scope", pa.string()),
-        ("stream", pa.string()),
-        ("segment_id", pa.int64()),
-        ("offset", pa.int64()),
-    ]
-)
-# Characters of a reason in a message; a library's reason can be as long as its input.
-_SHOWN: Final = 500
-Times: TypeAlias = tuple[datetime, datetime]
-Decode: TypeAlias = Callable[[pa.BinaryArray], DecodedBlock]
+Plan: TypeAlias = TypedPlan | ChangesPlan
+Decoder: TypeAlias = TypedDecoder | ChangesDecoder
+_RAW_TEXT: Final = "no schema: the events as they are"
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """The columns of a read, and the function that makes them of events; `decode` is None: events stay as they are.
+    """The columns of a read, and the plan that makes them of events; `plan` is None: events stay as they are.
 
     `described` is a text for people. `time` is the column of the event times.
     """
 
-    schema: pa.Schema
-    decode: Decode | None
-    drops: bool
+    plan: Plan | None
+    positions: PositionColumns
     described: str
+    on_error: OnError = OnError.FAIL
     time: str | None = None
+    # A decoder counts and remembers, so that each segment has its own, and each thread.
+    _decoders: dict[tuple[int, SegmentId], Decoder] = field(default_factory=dict, repr=False, compare=False)
 
-    def batch(
-        self, events: pa.BinaryArray, offsets: "np.typing.NDArray[np.int64]", segment: SegmentId
-    ) -> pa.RecordBatch:
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        fields = [] if self.plan is None else list(self.plan.schema)
+        corrupt = [pa.field(CORRUPT, pa.binary())] if self.plan is not None and self.plan.keeps_corrupt else []
+        return pa.schema([*fields, *self.positions.fields, *corrupt])
+
+    def batch(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> pa.RecordBatch:
         """The rows of some events of a segment; `offsets` are their offsets in bytes.
 
         Raises:
-            MalformedEventError: an event cannot be decoded, and `drops` is false.
+            MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
             PravegaError: the registry cannot be asked.
         """
-        if self.decode is None:
-            count, name = len(events), segment.stream
-            constants = [pa.repeat(value, count) for value in (name.scope, name.stream, segment.to_int())]
-            return pa.RecordBatch.from_arrays([events, *constants, pa.array(offsets)], schema=self.schema)
-        block = self.decode(events)
-        if block.bad:
-            first = min(block.bad)
-            reason = f"cannot be decoded by {self.described}: {block.bad[first][:_SHOWN]}"
-            at = int(offsets[first])
-            if not self.drops:
-                raise MalformedEventError(
-                    f"{segment}: the event at offset {at} {reason}. The option on_error=drop leaves such events out",
-                    at=at,
-                )
-            logger.warning("%s: dropped %d events; that at offset %d %s", segment, len(block.bad), at, reason)
-        return pa.RecordBatch.from_arrays(block.columns, schema=self.schema)
+        if self.plan is None:
+            return pa.RecordBatch.from_arrays(
+                self.positions.columns(events, offsets, segment, None), schema=self.schema
+            )
+        key = get_ident(), segment
+        decoder = self._decoders.get(key) or self._decoders.setdefault(key, self.plan.decoder())
+        decoded = decoder.decode(events, offsets, segment)
+        columns = [*decoded.columns, *self.positions.columns(events, offsets, segment, decoded.taken)]
+        if self.plan.keeps_corrupt:
+            columns.append(decoded.corrupt)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def finish(self, segment: SegmentId) -> None:
+        """Log at the end of a part of a segment the events that were dropped, or have no row."""
+        decoder = self._decoders.pop((get_ident(), segment), None)
+        if decoder is not None:
+            decoder.finish(segment)
 
     def within(self, batch: pa.RecordBatch, times: Times, unit: TimeUnit) -> pa.RecordBatch:
         """The rows with `times[0] <= time < times[1]`.
 
         Raises:
-            ConfigurationError: there is no column of times, or it has another type.
-            MalformedEventError: an event has no time, and `drops` is false.
+            ConfigurationError: there is no column of times, it has another type, or `on_error` is `null`.
+            MalformedEventError: an event has no time, and `on_error` is `fail`.
         """
-        column, unit = _times_in(batch, self.time, unit)
-        if column.null_count and not self.drops:
-            raise MalformedEventError(
-                f"{column.null_count} events have no time in column {self.time!r}, so that they are in no interval. "
-                "The option on_error=drop leaves such events out",
-                at=0,
-            )
-        start, end = (unit.first_number(time) for time in times)
-        return batch.filter(pc.and_(pc.greater_equal(column, start), pc.less(column, end)))  # null is not true
+        return within(batch, times, self.time, unit, self.on_error)
 
 
-def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[pa.Array, TimeUnit]:
-    """The times of rows as numbers: microseconds of timestamps, whole numbers in the unit of the stream's writers."""
-    if name is None:
-        raise ConfigurationError(
-            "the range was taken for event times and has events of other times, too: name the column of the times by "
-            "the option event_time"
-        )
-    if name not in batch.schema.names:
-        raise ConfigurationError(
-            f"option event_time names column {name!r}, but the events have the columns {', '.join(batch.schema.names)}"
-        )
-    column = batch.column(name)
-    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        return column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()), TimeUnit.US
-    if pa.types.is_signed_integer(column.type):
-        return column.cast(pa.int64()), unit
-    raise ConfigurationError(
-        f"column {name!r} of option event_time is {column.type}: it must be a timestamp with a zone, or a whole number "
-        "in the unit of the stream's writers"
-    )
-
-
-def decoding_of(options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None) -> Decoding:
+def decoding_of(
+    options: FrameOptions,
+    stream: StreamName,
+    registry: SchemaRegistry | None,
+    client: PravegaClient | None = None,
+    ranges: Sequence[StreamCutRange] = (),
+) -> Decoding:
     """The decoding of a stream's events, by the options and the registry.
+
+    Args:
+        options: of the read.
+        stream: the stream.
+        registry: a client of the registry. It has the schemas unless options give a schema, columns, or another
+            registry; without the option `decode`, events become columns if it has a group for the stream.
+        client: of the cluster: for a registry that the options name, and for change events that have their schemas
+            with them.
+        ranges: the ranges to read, with both ends fixed: change events with schemas are searched for the newest one.
 
     Raises:
         ConfigurationError: no schema is known, or it cannot become columns.
         GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
-        SchemaNotFoundError: the group has several types, and the options choose none.
-        PravegaError: the registry cannot be asked.
+        PravegaError: the registry or the cluster cannot be asked.
     """
-    if options.decode == RAW:
-        return _raw(options)
-    target = _target_of(options)
-    if target is not None:
-        described = f"the given {'schema' if options.columns is None else 'columns'} ({target.format})"
-        return Decoding(target.schema, BlockDeserializer(target).decode, options.drops, described, options.time)
-    if registry is None:
-        if options.decode is None:
-            return _raw(options)
-        raise ConfigurationError(
-            f"the option decode={options.decode} needs a schema: give schema_registry, or the option schema_text"
-            f"{' or columns' if options.decode == 'json' else ''}"
+    chosen = _chosen(options, stream, registry)
+    if chosen.format is Format.RAW:
+        return Decoding(None, PositionColumns.of(options.metadata, options.prefix, None), _RAW_TEXT, time=options.time)
+    about, others = about_changes(options.metadata) if chosen.format.is_changes else ((), options.metadata)
+    source = _source(chosen, registry, client)
+    own = {options.prefix + name for name in others} | {CORRUPT}
+    given = None if chosen.columns is None else named_columns(chosen, options.metadata)
+    if given is not None:
+        given = pa.schema([field for field in given if field.name.lower() not in own])
+    plan: Plan
+    if chosen.format.is_changes:
+        plan = change_plan(
+            chosen,
+            about,
+            given,
+            lambda: _newest(chosen, client, ranges),
+            lambda: registered_groups(chosen, source, [stream]),
         )
-    address = GroupAddress.of_stream(stream, options.group, options.namespace)
-    find = find_group if options.decode is None else need_group
-    group = registry.run(find(registry.asynchronous, address))
-    if group is None:
-        return _raw(options)
-    try:
-        reader = open_block_reader(registry, group.name, namespace=group.namespace, type_name=options.type)
-    except SchemaNotFoundError as error:
-        raise SchemaNotFoundError(f"{error} (option schema_type), or read them as they are (decode=raw)") from None
-    form = group.properties.format.value
-    if options.decode not in (None, AUTO) and form.lower() not in (options.decode, "any"):
-        raise ConfigurationError(f"the option decode is {options.decode}, but group {group.name!r} has {form}")
-    return Decoding(
-        reader.schema, reader.decode, options.drops, f"group {group.name!r} of the registry ({form})", options.time
-    )
+        described = "the rules of Debezium's change events"
+    else:
+        plan = decode_plan(chosen, source, [stream], given)
+        described = _described(plan, stream, chosen)
+    positions = PositionColumns.of(others, options.prefix, plan)
+    return Decoding(plan, positions, described, chosen.on_error, options.time)
 
 
-def _raw(options: FrameOptions) -> Decoding:
-    return Decoding(RAW_SCHEMA, None, options.drops, "no schema: the events as they are", options.time)
+def _chosen(options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None) -> DecodeOptions:
+    """The options with the registry, if it has to be asked; raw if there is nothing to decode by."""
+    decode = options.decode
+    if options.named:
+        asks = decode.schema is None and decode.columns is None and decode.format not in (Format.RAW, Format.DEBEZIUM)
+        return replace(decode, registry=options.registry) if asks and registry is not None else decode
+    if registry is None:
+        if decode != DecodeOptions(format=Format.AUTO):
+            raise ConfigurationError(
+                "there are options of decoded events, but they are read raw: give option 'decode' "
+                f"({', '.join(Format)}) or a registry, or leave them out"
+            )
+        return DecodeOptions()
+    address = GroupAddress.of_stream(stream, options.registry.group, options.registry.namespace)
+    found = registry.run(find_group(registry.asynchronous, address))
+    return DecodeOptions() if found is None else decode
 
 
-def _target_of(options: FrameOptions) -> Target | None:
-    """The target by the options alone; None: the registry has the schema."""
-    if options.columns is not None:
-        return JsonTarget(columns_of(options.columns))
-    if options.schema is None:
-        return None
-    return AvroTarget.of(options.schema) if options.decode == "avro" else JsonTarget(_columns(options.schema))
+def _source(
+    options: DecodeOptions, registry: SchemaRegistry | None, client: PravegaClient | None
+) -> PravegaConfig | SchemaRegistry:
+    asked = options.registry or RegistryOptions()
+    if registry is None:
+        return PravegaConfig() if client is None else client.asynchronous.config
+    if replace(asked, group=None, namespace=None) != RegistryOptions():
+        raise ConfigurationError(
+            "there is a registry, and there are options with the address or the credentials of one: give one of the two"
+        )
+    return registry
 
 
-def _columns(text: str) -> pa.Schema:
-    from aiopravega.schema.json.columns.types import columns_of as columns_of_schema
+def _newest(options: DecodeOptions, client: PravegaClient | None, ranges: Sequence[StreamCutRange]) -> str:
+    if client is None or not ranges:
+        raise ConfigurationError(
+            "the columns of change events are not known without a range: give option 'columns' or 'schema_text'"
+        )
+    return newest_schema(client, ranges, options.changes.table if options.changes else None)
 
-    try:
-        return columns_of_schema(json.loads(text))
-    except ValueError:
-        raise ConfigurationError(f"the schema for decode=json is not JSON: {text[:200]!r}") from None
+
+def _described(plan: TypedPlan, stream: StreamName, options: DecodeOptions) -> str:
+    if plan.registered is not None:
+        return f"group {plan.registered.groups[stream].group!r} of the registry ({plan.target.format})"
+    return f"the given {'schema' if options.columns is None else 'columns'} ({plan.target.format})"

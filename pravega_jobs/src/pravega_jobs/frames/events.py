@@ -129,9 +129,9 @@ def _serializer(
     """The serializer by the newest schema of the stream's group; nothing is registered."""
     if registry is None:
         raise ConfigurationError("the option encode=auto needs a schema: give schema_registry")
-    address = GroupAddress.of_stream(stream, options.group, options.namespace)
+    address = GroupAddress.of_stream(stream, options.registry.group, options.registry.namespace)
     group = registry.run(need_group(registry.asynchronous, address))
-    newest = registry.latest(group.name, group.namespace, options.type)
+    newest = registry.latest(group.name, group.namespace, options.decode.type)
     if len(newest) != 1:
         names = ", ".join(one.schema_info.type for one in newest) or "none"
         raise SchemaNotFoundError(

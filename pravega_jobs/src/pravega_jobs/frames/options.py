@@ -1,36 +1,28 @@
 """Options of frames: of the events that become columns, and of rows that become events; others are refused by name.
 
-They have the names of the options of Spark's data source, so that one stream has one set for all of its readers.
+Options of decoding have the names and the rules of Spark's data source.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypedDict
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
-from pravega_jobs.spark.options import COLUMNS_OPTION, TIME_OPTION, TIME_UNIT_OPTION
+from pravega_jobs.decoding.option_texts import Options
+from pravega_jobs.decoding.options import DECODE, DECODE_OPTIONS, ENCODE, DecodeOptions, Format, RegistryOptions
+from pravega_jobs.spark.options import (
+    METADATA_COLUMNS_OPTION,
+    METADATA_PREFIX_OPTION,
+    TIME_OPTION,
+    TIME_UNIT_OPTION,
+)
 
-RAW: Final = "raw"
-AUTO: Final = "auto"
-_FORMATS: Final = (RAW, AUTO, "json", "avro", "protobuf")
-_FAIL, _DROP = "fail", "drop"
-_DECODE: Final = "decode"
-_ENCODE: Final = "encode"
-_ON_ERROR: Final = "on_error"
-_SCHEMA: Final = "schema_text"
-_TYPE: Final = "schema_type"
-_GROUP: Final = "schema_registry_group"
-_NAMESPACE: Final = "schema_registry_namespace"
 _KNOWN: Final = (
-    _DECODE,
-    _ENCODE,
-    _ON_ERROR,
-    COLUMNS_OPTION,
-    _SCHEMA,
-    _TYPE,
-    _GROUP,
-    _NAMESPACE,
+    *DECODE_OPTIONS,
+    ENCODE,
+    METADATA_COLUMNS_OPTION,
+    METADATA_PREFIX_OPTION,
     TIME_OPTION,
     TIME_UNIT_OPTION,
 )
@@ -48,9 +40,29 @@ class ReadOptions(SchemaOptions, total=False):
     """Options of reads, as keyword arguments; others are refused when they are read."""
 
     decode: str
+    on_error: str
     columns: str
     schema_text: str
-    on_error: str
+    schema_file: str
+    schema_version: int | str
+    schema_registry_uri: str
+    schema_registry_username: str
+    schema_registry_password: str
+    schema_registry_token: str
+    schema_registry_token_source: str
+    schema_registry_ca_file: str
+    largest_payload: int | str
+    changes: str
+    key: str
+    table: str
+    new_columns: str
+    truncates: str
+    before_image: str
+    time_precision: str
+    decimals: str
+    unavailable_placeholder: str
+    metadata_columns: str
+    metadata_prefix: str
     event_time: str
     event_time_unit: str
 
@@ -65,20 +77,17 @@ class WriteOptions(SchemaOptions, total=False):
 class FrameOptions:
     """Options of decoding events into columns, and of encoding columns as events.
 
-    `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
-    JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
-    `unit` is the unit of event times that are whole numbers.
+    `named` is False if the option `decode` is not given: then `decode` is for a registry that has a group for the
+    stream. `encode` is None for JSON objects without a schema, or events as they are. `metadata` names columns that a
+    read adds, with `prefix` in front. `unit` is the unit of event times that are whole numbers.
     """
 
-    decode: str | None = None
+    decode: DecodeOptions = field(default_factory=lambda: DecodeOptions(format=Format.AUTO))
+    named: bool = False
     encode: str | None = None
-    drops: bool = False
-    schema: str | None = None
-    type: str | None = None
-    group: str | None = None
-    namespace: str | None = None
+    metadata: tuple[str, ...] = ()
+    prefix: str = ""
     time: str | None = None
-    columns: str | None = None
     unit: TimeUnit = TimeUnit.MS
 
     @classmethod
@@ -88,41 +97,25 @@ class FrameOptions:
         Raises:
             ConfigurationError: an option is not known, or its value is not valid.
         """
-        given = {name.lower(): value for name, value in options.items()}
-        unknown = [name for name in given if name not in (*_KNOWN, *besides)]
-        if unknown:
-            raise ConfigurationError(
-                f"the option {unknown[0]!r} is not one of tables and record batches, which know {', '.join(_KNOWN)}: "
-                "leave it out, or use Spark"
-            )
-        parsed = cls(
-            _one_of(given, _DECODE, _FORMATS),
-            _one_of(given, _ENCODE, (AUTO,)),
-            _one_of(given, _ON_ERROR, (_FAIL, _DROP)) == _DROP,
-            given.get(_SCHEMA),
-            given.get(_TYPE),
-            given.get(_GROUP),
-            given.get(_NAMESPACE),
-            given.get(TIME_OPTION),
-            given.get(COLUMNS_OPTION) or None,
-            TimeUnit.parse(given.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
+        texts = {name.lower(): str(value) for name, value in options.items() if value is not None}
+        known = {*_KNOWN, *besides}
+        given = Options(texts, known, "a table or record batch")
+        encode = (given.text(ENCODE) or "").lower() or None
+        if encode not in (None, Format.AUTO):
+            raise ConfigurationError(f"option {ENCODE!r} is {encode!r}, but must be auto: other writes need Spark")
+        named = given.text(DECODE) is not None
+        about_events = given if named else Options(texts | {DECODE: Format.AUTO}, known, "")
+        return cls(
+            DecodeOptions.parse(about_events),
+            named,
+            encode,
+            given.names(METADATA_COLUMNS_OPTION, str.lower),
+            given.text(METADATA_PREFIX_OPTION) or "",
+            given.text(TIME_OPTION),
+            given.time_unit(),
         )
-        if parsed.columns is not None and (parsed.decode != "json" or parsed.schema is not None):
-            raise ConfigurationError(
-                f"the option {COLUMNS_OPTION!r} needs {_DECODE!r} as json, without {_SCHEMA!r}: the columns of other "
-                "events come from their schema"
-            )
-        if parsed.schema is not None and parsed.decode not in ("json", "avro"):
-            raise ConfigurationError(
-                f"the option {_SCHEMA!r} needs {_DECODE!r} as json or avro; other schemas come from the registry"
-            )
-        return parsed
 
-
-def _one_of(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
-    if name not in given:
-        return None
-    text = given[name].lower()
-    if text not in choices:
-        raise ConfigurationError(f"the option {name!r} is {given[name]!r}, but must be one of {', '.join(choices)}")
-    return text
+    @property
+    def registry(self) -> RegistryOptions:
+        """The group of the registry, and its address and credentials, if they are given."""
+        return self.decode.registry or RegistryOptions()

@@ -12,7 +12,8 @@ from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
-from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
+from pravega_jobs.frames.decoding import Decoding, decoding_of
+from pravega_jobs.frames.event_times import Times
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
 from pravega_jobs.frames.reads import Scan
 from pravega_jobs.ranges import fix_range
@@ -120,7 +121,8 @@ def plan_read(
     if parsed.encode is not None:
         raise ConfigurationError("the option 'encode' is of writes: reads have 'decode'")
     parts = tuple(of.client.plan(of.range, of.stream))
-    planned = PlannedRead(of.client, of.stream, parts, of.times, decoding_of(parsed, of.stream, registry), parsed)
+    decoding = decoding_of(parsed, of.stream, registry, of.client, [of.range])
+    planned = PlannedRead(of.client, of.stream, parts, of.times, decoding, parsed)
     missing = [name for name in select or () if name not in planned.decoding.schema.names]
     if missing:
         known = ", ".join(planned.decoding.schema.names)
@@ -144,15 +146,15 @@ def read_arrow(
         of: the range, such as `take` and `range_of` give it. Its client has to stay open.
         select: the columns to have, in this order; None: all.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
-        options: as for Spark's source: `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`), `columns` of JSON as SQL
-            writes them, `schema_text`, `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
-            (`fail`, `drop`), `event_time`, `event_time_unit`.
+        options: by which Spark's source makes columns of events: `decode`, `columns`, `on_error`, the options of
+            schemas, of the registry and of Debezium's changes, `metadata_columns`, `metadata_prefix`, `event_time`,
+            `event_time_unit`. A registry that is given has no options for its address.
 
     Raises:
         ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.
         GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
         StreamTruncatedError: retention or a truncation removed a part of the range.
-        MalformedEventError: while it is read: an event cannot be decoded, and `on_error` is not `drop`.
+        MalformedEventError: while it is read: an event cannot be decoded, and `on_error` is `fail`.
         PravegaError: a server cannot be reached.
     """
     return plan_read(of, select, registry, options).scan.batches(select)

@@ -12,7 +12,8 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
-from pravega_jobs.frames.decoding import Decoding, Times
+from pravega_jobs.frames.decoding import Decoding
+from pravega_jobs.frames.event_times import Times
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -139,6 +140,7 @@ class _Batches:
                 self.count.seen += len(some) - 1
                 offsets = some[:-1].astype(np.int64) + block.offset
                 yield self.decoding.batch(events_between(some, data), offsets, part.segment)
+        self.decoding.finish(part.segment)
 
 
 def _arrow_buffer(size: int) -> memoryview:

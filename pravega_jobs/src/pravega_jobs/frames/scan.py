@@ -111,7 +111,7 @@ _LAZY: Final[dict[tuple[str, str], Callable[[Scan], Any]]] = {
 
 def _pruned(scan: Scan, condition: "pl.Expr") -> Scan:
     """The scan without segments that have no row for which the condition is true."""
-    if scan.decoding.decode is not None:  # a column of the events may have one of these names
+    if scan.decoding.plan is not None:  # a column of the events may have one of these names
         return scan
     pruned = replace(
         scan, pieces=[Piece(parts_with_rows(condition, piece.parts), piece.times) for piece in scan.pieces]

@@ -53,7 +53,7 @@ def write_arrow(
         PravegaError: a server cannot be reached; a further call finishes or repeats the write.
     """
     parsed = FrameOptions.parse(options)
-    if parsed.decode is not None:
+    if parsed.named:
         raise ConfigurationError("the option 'decode' is of reads: writes have 'encode'")
     check_table(rows)
     name = StreamName.of(stream)

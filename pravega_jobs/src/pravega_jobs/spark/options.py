@@ -45,6 +45,8 @@ CLAIMANT_OPTION: Final = "claimant"
 COLUMNS_OPTION: Final = "columns"
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
+# Put in front of the names of metadata columns.
+METADATA_PREFIX_OPTION: Final = "metadata_prefix"
 # A metadata column for jobs that count: null in the events' rows. After the last event of each piece of the range comes
 # one more row, with the bytes of the piece in this column and nulls in the others. The sum is the bytes of the range
 # only if each piece was read to its end, once.

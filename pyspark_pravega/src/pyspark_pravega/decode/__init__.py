@@ -1,1 +1,1 @@
-"""Typed rows: events decoded into columns by a schema."""
+"""Plans of `pravega_jobs.decoding` with their columns as Spark's types."""

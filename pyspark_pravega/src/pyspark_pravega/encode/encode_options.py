@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
-from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, WITH_SCHEMAS, Format, SchemaOptions
-from pyspark_pravega.option_texts import Options, choice
+from pravega_jobs.decoding.option_texts import Options, choice
+from pravega_jobs.decoding.options import ENCODE, SCHEMA_OPTIONS, WITH_SCHEMAS, Format, SchemaOptions
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import WrittenChanges

@@ -8,7 +8,7 @@ import pyarrow as pa
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.registry.codecs import NONE
-from pyspark_pravega.decode.decode_options import Format
+from pravega_jobs.decoding.options import Format
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import WrittenChanges

@@ -12,7 +12,7 @@ import pyarrow as pa
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from pyspark_pravega.decode.decode_options import Format, RegistryOptions
+from pravega_jobs.decoding.options import Format, RegistryOptions
 from pyspark_pravega.encode.encode_options import EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
 
@@ -73,8 +73,7 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
     """Make a plan for events with headers; it registers the schema if the registry lacks it."""
     from aiopravega.schema.open import ComparisonOptions, GroupAddress, NewGroup, find_group
     from aiopravega.schema.open.registration import RegistrationTerms, ensure_registered
-    from pyspark_pravega.connections import registry_of
-    from pyspark_pravega.decode.planning import registry_config
+    from pravega_jobs.decoding.registries import registry_config, registry_of
 
     asked = options.schema.registry or RegistryOptions()
     registry = registry_of(registry_config(asked, config))

@@ -5,8 +5,8 @@ They have the names of the options of `decode=debezium-json`, so that one set se
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.options import Changes, Decimals, TimePrecision, WrittenChanges
-from pyspark_pravega.decode.decode_options import WITH_SCHEMAS, Format
-from pyspark_pravega.option_texts import Options, choice
+from pravega_jobs.decoding.option_texts import Options, choice
+from pravega_jobs.decoding.options import WITH_SCHEMAS, Format
 
 
 def written_changes(given: Options) -> WrittenChanges:

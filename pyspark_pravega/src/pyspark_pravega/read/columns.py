@@ -12,8 +12,9 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.decoding.plan import check_clashes
 from pravega_jobs.spark.options import CORRUPT, READ_BYTES
-from pyspark_pravega.decode.decoder import DecodePlan
+from pyspark_pravega.decode.plans import SparkPlan
 
 EVENT: Final = "event"
 ALL: Final = "all"
@@ -52,10 +53,10 @@ class Columns:
     schema: StructType
     arrow: pa.Schema
     kinds: tuple[str, ...]
-    decoding: DecodePlan | None = None
+    decoding: SparkPlan | None = None
 
     @classmethod
-    def of(cls, metadata: Sequence[str] = (), decoding: DecodePlan | None = None, prefix: str = "") -> Self:
+    def of(cls, metadata: Sequence[str] = (), decoding: SparkPlan | None = None, prefix: str = "") -> Self:
         """The columns of a read that asks for some metadata.
 
         Args:
@@ -81,7 +82,7 @@ class Columns:
             return cls(*_schemas(names, (*RAW_COLUMNS, *more)), (*RAW_COLUMNS, *more))
         kinds = (*wanted, CORRUPT) if decoding.keeps_corrupt else wanted
         names = _named_by(prefix, kinds)
-        _check_clashes(names, decoding.schema)
+        check_clashes(names, decoding.schema.names)
         schema, arrow = _schemas(names, kinds)
         return cls(
             StructType([*decoding.schema.fields, *schema.fields]),
@@ -149,14 +150,3 @@ def _schemas(names: Sequence[str], kinds: Sequence[str]) -> tuple[StructType, pa
 
 def _named(schema: pa.Schema, positions: Sequence[int], names: Sequence[str]) -> pa.Schema:
     return pa.schema([(name, schema.field(position).type) for position, name in zip(positions, names, strict=True)])
-
-
-def _check_clashes(names: Sequence[str], fields: StructType) -> None:
-    taken = {name.lower() for name in fields.names}
-    clashing = [name for name in names if name.lower() in taken]
-    if clashing:
-        raise ConfigurationError(
-            f"the events have fields that are named as columns of the read: {', '.join(clashing)}. Give option "
-            "'metadata_prefix', which is put in front of the names of metadata columns, ask for fewer of them, or read "
-            "the events raw and decode them in Spark"
-        )

@@ -6,14 +6,14 @@ Raw reads import no modules of schemas: the processes that Spark starts for them
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
+from pravega_jobs.decoding.options import Format
 from pravega_jobs.spark.options import CORRUPT
+from pyspark_pravega.arrow_types import spark_schema
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.decode.decode_options import DecodeOptions, Format
-from pyspark_pravega.decode.decoder import DecodePlan
+from pyspark_pravega.decode.plans import SparkPlan, change_plan, decode_plan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.plan import range_of
 from pyspark_pravega.read.read_options import ReadOptions
@@ -35,15 +35,15 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     """
     streams = [source.stream for source in options.sources]
     try:
-        decoding: DecodePlan | None = None
+        decoding: SparkPlan | None = None
         asked = options.metadata_columns
         if options.decode.columns is not None:
-            given = _named(options.decode, asked)
+            from pravega_jobs.decoding.planning import named_columns
+
+            given = spark_schema(named_columns(options.decode, asked))
         if options.decode.format.is_changes:
             decoding, asked = _changes(options, given)
         elif options.decode.format is not Format.RAW:
-            from pyspark_pravega.decode.planning import decode_plan
-
             decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given, asked))
         if options.interval is not None:
             from pyspark_pravega.read.within import within
@@ -55,12 +55,11 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
         raise error.with_traceback(None) from None
 
 
-def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan, tuple[str, ...]]:
+def _changes(options: ReadOptions, given: StructType | None) -> tuple[SparkPlan, tuple[str, ...]]:
     """The plan for change events, and the columns of option `metadata_columns` that are not about changes."""
+    from pravega_jobs.decoding.change_planning import about_changes
+    from pravega_jobs.decoding.registries import Registered, registered_groups
     from pravega_jobs.merging.newest_change import newest_schema
-    from pyspark_pravega.decode.change_planning import about_changes, change_plan
-    from pyspark_pravega.decode.planning import registered_groups
-    from pyspark_pravega.decode.typed import Registered
 
     about, others = about_changes(options.metadata_columns)
 
@@ -75,23 +74,6 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan
 
     own = given and _events_of(options, given, others)
     return change_plan(options.decode, about, own, newest, registered), others
-
-
-def _named(decode: DecodeOptions, asked: tuple[str, ...]) -> StructType:
-    """The columns that option `columns` names, with those about changes that a read of changes is asked for."""
-    from aiopravega.schema.arrow.sql_columns import columns_of
-    from pyspark_pravega.arrow_types import spark_schema
-
-    named = columns_of(decode.columns or "")
-    if decode.format.is_changes:
-        from pravega_jobs.debezium.changes import metadata
-        from pyspark_pravega.decode.change_planning import about_changes
-
-        about, _ = about_changes(asked)
-        for name in about:
-            if name not in named.names:
-                named = named.append(pa.field(name, metadata.TYPES[name]))
-    return spark_schema(named)
 
 
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:

@@ -13,8 +13,8 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.times import EventTime, TimeUnit
+from pravega_jobs.decoding.option_texts import Options
 from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
-from pyspark_pravega.option_texts import Options
 
 _FROM, _TO, _AHEAD, _CLIP = INTERVAL_OPTIONS
 _NUMBER: Final = re.compile(r"[+-]?\d+")

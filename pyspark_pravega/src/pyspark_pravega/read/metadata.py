@@ -13,8 +13,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import check_name
+from pravega_jobs.decoding.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.read_options import READ_OPTIONS
 from pyspark_pravega.write.write_options import WRITE_OPTIONS
 

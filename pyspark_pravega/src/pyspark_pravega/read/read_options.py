@@ -10,23 +10,23 @@ from typing import Final, Self
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.option_texts import METADATA_OPTION, Options
+from pravega_jobs.decoding.options import DECODE_OPTIONS, DecodeOptions
 from pravega_jobs.spark.options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     METADATA_COLUMNS_OPTION,
+    METADATA_PREFIX_OPTION,
     RANGE_OPTIONS,
     STREAM_OPTION,
     TIME_UNIT_OPTION,
 )
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
 from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 _STREAMS: Final = "streams"
-_METADATA_PREFIX: Final = "metadata_prefix"
 _SPLIT_BYTES: Final = "split_bytes"
 _MIN_PARTITIONS: Final = "min_partitions"
 
@@ -37,7 +37,7 @@ READ_OPTIONS: Final = (
     *RANGE_OPTIONS,
     METADATA_OPTION,
     METADATA_COLUMNS_OPTION,
-    _METADATA_PREFIX,
+    METADATA_PREFIX_OPTION,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
     TIME_UNIT_OPTION,
@@ -92,7 +92,7 @@ class ReadOptions:
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=given.names(METADATA_COLUMNS_OPTION, str.lower),
-            metadata_prefix=given.text(_METADATA_PREFIX) or "",
+            metadata_prefix=given.text(METADATA_PREFIX_OPTION) or "",
             event_time_unit=given.time_unit(),
             interval=interval,
             decode=DecodeOptions.parse(given),

@@ -13,8 +13,8 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
+from pravega_jobs.decoding.option_texts import Options
 from pravega_jobs.spark.options import RANGE_OPTIONS
-from pyspark_pravega.option_texts import Options
 
 _START, _END = RANGE_OPTIONS
 _STREAMS: Final = "streams"

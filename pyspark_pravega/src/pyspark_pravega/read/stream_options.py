@@ -5,7 +5,7 @@ from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import check_name
-from pyspark_pravega.option_texts import Options
+from pravega_jobs.decoding.option_texts import Options
 
 _MAX_BYTES: Final = "max_bytes_per_trigger"
 # The name in Pravega's JVM connector.

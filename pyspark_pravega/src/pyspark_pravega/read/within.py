@@ -30,9 +30,10 @@ from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import booleans, mask_of
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.decoding.plan import Decoded, DecodePlan, Decoder
 from pravega_jobs.spark.options import TIME_OPTION
-from pyspark_pravega.decode.decode_options import OnError
-from pyspark_pravega.decode.decoder import Decoded, DecodePlan, Decoder
+from pyspark_pravega.decode.plans import SparkPlan
 from pyspark_pravega.read.interval import TimeInterval
 
 logger = logging.getLogger(__name__)
@@ -58,14 +59,9 @@ class WithinPlan:
     drops: bool
 
     @property
-    def schema(self) -> StructType:
+    def schema(self) -> pa.Schema:
         """The decoded fields."""
         return self.plan.schema
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """The decoded fields as Arrow's types."""
-        return self.plan.arrow_schema
 
     @property
     def keeps_corrupt(self) -> bool:
@@ -82,7 +78,7 @@ class WithinPlan:
         return WithinDecoder(self, self.plan.decoder())
 
 
-def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -> WithinPlan:
+def within(plan: SparkPlan | None, interval: TimeInterval, on_error: OnError) -> SparkPlan:
     """Make a plan that decodes the rows of an interval.
 
     Raises:
@@ -112,7 +108,8 @@ def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -
         raise ConfigurationError(
             f"column {interval.column!r} of option {TIME_OPTION!r} is a {kind.simpleString()}: {hint}"
         )
-    return WithinPlan(plan, interval.column, path, _clamped(start), _clamped(end), on_error is OnError.DROP)
+    kept = WithinPlan(plan.plan, interval.column, path, _clamped(start), _clamped(end), on_error is OnError.DROP)
+    return SparkPlan(kept, plan.schema)
 
 
 def _find(schema: StructType, name: str) -> tuple[tuple[int, ...], DataType]:

@@ -19,8 +19,8 @@ from pyspark.sql.types import (
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.options import Format
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.write.write_options import ColumnOptions, WriteOptions
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import ledger_name
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.option_texts import Options, choice
+from pravega_jobs.decoding.options import DECODE_OPTIONS, Format
 from pravega_jobs.spark.options import (
     CLAIMANT_OPTION,
     CONNECTION_OPTIONS,
@@ -29,9 +31,7 @@ from pravega_jobs.spark.options import (
     TIME_UNIT_OPTION,
     WRITE_ID_OPTION,
 )
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
-from pyspark_pravega.option_texts import Options, choice
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600

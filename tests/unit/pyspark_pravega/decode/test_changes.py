@@ -10,9 +10,10 @@ import pytest
 
 from aiopravega import SegmentId, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from pyspark_pravega.decode.change_planning import about_changes, change_plan
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.option_texts import Options
+from pravega_jobs.decoding.change_planning import about_changes
+from pravega_jobs.decoding.option_texts import Options
+from pravega_jobs.decoding.options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.decode.plans import change_plan
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.source import PravegaDataSource
 

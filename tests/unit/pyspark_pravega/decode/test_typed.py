@@ -17,9 +17,9 @@ from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema import codec_named
 from aiopravega.schema.arrow.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.decode.planning import decode_plan
-from pyspark_pravega.option_texts import Options
+from pravega_jobs.decoding.option_texts import Options
+from pravega_jobs.decoding.options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.decode.plans import decode_plan
 
 VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "java-serializers.json").read_text())
 USER = StructType([StructField("id", LongType()), StructField("name", StringType())])

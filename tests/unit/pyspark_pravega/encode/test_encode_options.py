@@ -6,10 +6,10 @@ import pytest
 from aiopravega.errors import CodecNotRegisteredError, ConfigurationError
 from aiopravega.schema import codec_named, header, split_header
 from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
-from pyspark_pravega.decode.decode_options import Format
+from pravega_jobs.decoding.option_texts import Options
+from pravega_jobs.decoding.options import Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
-from pyspark_pravega.option_texts import Options
 
 REGISTRY = {"encode": "json", "schema_registry_uri": "http://registry:9092"}
 COLUMNS = pa.schema([("id", pa.int64())])

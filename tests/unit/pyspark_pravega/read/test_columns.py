@@ -10,23 +10,28 @@ from pyspark.sql.types import LongType, StringType, StructType
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega import PravegaDataSource
-from pyspark_pravega.arrow_types import arrow_schema
+from pyspark_pravega.arrow_types import arrow_schema, spark_schema
+from pyspark_pravega.decode.plans import SparkPlan
 from pyspark_pravega.read.columns import METADATA_COLUMNS, RAW_COLUMNS, Columns
 
 OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "orders"}
 
 
 @dataclass
-class Plan:
+class Fields:
     """A plan whose events have two fields."""
 
     keeps_corrupt: bool = False
     pinned: dict[str, str] = field(default_factory=dict)
-    schema: StructType = field(default_factory=lambda: StructType().add("Id", LongType()).add("name", StringType()))
-    arrow_schema: pa.Schema = field(default_factory=lambda: pa.schema([("Id", pa.int64()), ("name", pa.string())]))
+    schema: pa.Schema = field(default_factory=lambda: pa.schema([("Id", pa.int64()), ("name", pa.string())]))
 
     def decoder(self):
         raise AssertionError("no task here")
+
+
+def plan(**given):
+    fields = Fields(**given)
+    return SparkPlan(fields, spark_schema(fields.schema))
 
 
 def named(*names):
@@ -52,15 +57,15 @@ def test_a_raw_read_repeats_no_column():
 def test_the_column_of_bytes_must_be_named_and_gets_no_prefix():
     assert READ_BYTES not in Columns.of(["all"]).schema.names
     assert Columns.of([READ_BYTES]).schema.names == [*RAW_COLUMNS, READ_BYTES]
-    assert Columns.of([READ_BYTES, "offset"], Plan(), "p_").schema.names == ["Id", "name", "p_offset", READ_BYTES]
+    assert Columns.of([READ_BYTES, "offset"], plan(), "p_").schema.names == ["Id", "name", "p_offset", READ_BYTES]
 
 
 def test_decoded_fields_come_first():
-    columns = Columns.of(["offset", "segment"], Plan(keeps_corrupt=True))
+    columns = Columns.of(["offset", "segment"], plan(keeps_corrupt=True))
 
     assert columns.schema.names == ["Id", "name", "offset", "segment", "_corrupt_event"]
     assert arrow_schema(columns.schema).equals(columns.arrow)
-    assert Columns.of([], Plan()).schema.names == ["Id", "name"]
+    assert Columns.of([], plan()).schema.names == ["Id", "name"]
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are():
@@ -71,11 +76,11 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
 
 
 def test_a_clash_with_a_decoded_field_is_refused_and_a_prefix_solves_it():
-    plan = Plan(schema=StructType().add("Offset", LongType()), arrow_schema=pa.schema([("Offset", pa.int64())]))
+    own = plan(schema=pa.schema([("Offset", pa.int64())]))
 
     with pytest.raises(ConfigurationError, match="named as columns of the read: offset.*'metadata_prefix'"):
-        Columns.of(["offset"], plan)
-    columns = Columns.of(["offset"], plan, "pravega_")
+        Columns.of(["offset"], own)
+    columns = Columns.of(["offset"], own, "pravega_")
 
     assert columns.schema.names == ["Offset", "pravega_offset"]
     assert columns.kind_of("Pravega_Offset") == "offset"
@@ -110,7 +115,7 @@ def test_a_given_schema_with_other_columns_is_refused(given):
 
 
 def test_a_given_schema_of_decoded_fields_must_be_theirs():
-    columns = Columns.of(["offset"], Plan())
+    columns = Columns.of(["offset"], plan())
 
     assert columns.check(StructType(columns.schema.fields)) is columns
     with pytest.raises(ConfigurationError, match="leave it out"):
@@ -118,11 +123,11 @@ def test_a_given_schema_of_decoded_fields_must_be_theirs():
 
 
 def test_a_given_schema_without_a_column_of_the_read_is_told_to_add_it():
-    columns = Columns.of(["offset"], Plan(keeps_corrupt=True))
+    columns = Columns.of(["offset"], plan(keeps_corrupt=True))
 
     added = r"add offset bigint, _corrupt_event binary at its end, or give only .* with option 'columns'"
     with pytest.raises(ConfigurationError, match=added):
-        columns.check(Plan().schema)
+        columns.check(plan().schema)
 
 
 def test_a_read_adds_its_own_columns_to_the_option_columns():

@@ -27,9 +27,10 @@ from aiopravega.positions import NamedCut
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks.targets import JsonTarget
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.decoding.typed import TypedPlan
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.decode.decode_options import OnError
-from pyspark_pravega.decode.typed import TypedPlan
+from pyspark_pravega.decode.plans import SparkPlan
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.read_options import ReadOptions
@@ -60,7 +61,7 @@ def parse(**more):
 
 def plan_of(column: str, since, until, unit=TimeUnit.MS, on_error=OnError.FAIL):
     target = JsonTarget(arrow_schema(COLUMNS))
-    return within(TypedPlan(target, COLUMNS, on_error), TimeInterval(column, since, until, unit), on_error)
+    return within(SparkPlan(TypedPlan(target, on_error), COLUMNS), TimeInterval(column, since, until, unit), on_error)
 
 
 def decode(plan, *events):

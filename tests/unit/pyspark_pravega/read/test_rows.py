@@ -10,15 +10,17 @@ from pyspark.sql.types import LongType, StructField, StructType
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.frames import find_frames
+from pravega_jobs.decoding.plan import Decoded
 from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.decode.decoder import Decoded
+from pyspark_pravega.decode.plans import SparkPlan
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, SegmentRows
 
 SEGMENT = SegmentId(StreamName("examples", "flüsse"), 7, 2)
 RAW = Columns.of()
 EVERYTHING = Columns.of(["all"])
+NUMBERS = StructType([StructField("number", LongType())])
 
 
 def block_of(events, offset=0):
@@ -106,8 +108,7 @@ class EvenOnly:
 
     keeps_corrupt = True
     pinned: ClassVar[dict[str, str]] = {}
-    schema = StructType([StructField("number", LongType())])
-    arrow_schema = pa.schema([("number", pa.int64())])
+    schema = pa.schema([("number", pa.int64())])
 
     def decoder(self):
         return self
@@ -121,7 +122,7 @@ class EvenOnly:
 
 
 def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
-    columns = Columns.of(["offset", "event_pointer", "stream"], EvenOnly())
+    columns = Columns.of(["offset", "event_pointer", "stream"], SparkPlan(EvenOnly(), NUMBERS))
 
     (batch,) = SegmentRows(SEGMENT, columns).batches(block_of([b"1", b"2", b"3", b"4"]))
 

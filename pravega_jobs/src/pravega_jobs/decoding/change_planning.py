@@ -7,7 +7,7 @@ from the registry.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.types import StructType
+import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes import metadata
@@ -17,10 +17,9 @@ from pravega_jobs.debezium.changes.options import NewColumns
 from pravega_jobs.debezium.changes.plan import ChangePlan, columns_for
 from pravega_jobs.debezium.changes.registered.envelopes import table_columns
 from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
-from pyspark_pravega.arrow_types import arrow_schema, of_user, spark_schema
-from pyspark_pravega.decode.changes import ChangesPlan, RegisteredChanges
-from pyspark_pravega.decode.decode_options import DecodeOptions, Format
-from pyspark_pravega.decode.typed import Registered
+from pravega_jobs.decoding.changes import ChangesPlan, RegisteredChanges
+from pravega_jobs.decoding.options import DecodeOptions, Format
+from pravega_jobs.decoding.registries import Registered
 
 if TYPE_CHECKING:
     from aiopravega.schema import SchemaVersion
@@ -41,7 +40,7 @@ def about_changes(asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, .
 def change_plan(
     options: DecodeOptions,
     asked: tuple[str, ...],
-    given: StructType | None,
+    given: pa.Schema | None,
     newest: Callable[[], str],
     registered: Callable[[], tuple[Registered, "SchemaVersion"]],
 ) -> ChangesPlan:
@@ -50,7 +49,7 @@ def change_plan(
     Args:
         options: options of the read.
         asked: the columns about changes that option `metadata_columns` names.
-        given: the columns that the user gave to Spark's reader.
+        given: the columns that the user gave, by option or to Spark's reader.
         newest: finds the newest schema that events of the range carry, as JSON.
         registered: finds the groups of the streams, and the schema in the registry to read with.
 
@@ -78,8 +77,7 @@ def change_plan(
                 f"option 'metadata_columns' asks for {', '.join(lacking)}, which .schema(…) does not have: "
                 "name them there"
             )
-        plan = ChangePlan(arrow_schema(of_user(given)), changes, meanings)
-        return ChangesPlan(plan, given, options.on_error, source=source)
+        return ChangesPlan(ChangePlan(given, changes, meanings), options.on_error, source=source)
     about = asked or _DEFAULT
     if changes.new_columns is NewColumns.REST and metadata.REST not in about:
         about = (*about, metadata.REST)
@@ -89,4 +87,4 @@ def change_plan(
         assert chosen is not None
         table = table_columns(chosen)
     plan = ChangePlan(columns_for(table, changes, about), changes, None if schema_of_events else meanings)
-    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, schema_of_events, source)
+    return ChangesPlan(plan, options.on_error, schema_of_events, source)

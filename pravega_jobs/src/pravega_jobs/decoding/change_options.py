@@ -11,7 +11,7 @@ from pravega_jobs.debezium.changes.options import (
     TimePrecision,
     Truncates,
 )
-from pyspark_pravega.option_texts import Options, choice
+from pravega_jobs.decoding.option_texts import Options, choice
 
 
 def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:

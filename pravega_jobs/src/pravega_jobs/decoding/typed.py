@@ -3,75 +3,34 @@
 `aiopravega.schema` decodes each format; `failures` handles events that cannot be decoded.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import Target
-from aiopravega.sizes import LARGEST_PAYLOAD
-from pyspark_pravega.decode.decode_options import OnError
-from pyspark_pravega.decode.decoder import Decoded
-from pyspark_pravega.decode.failures import Failures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aiopravega.schema import GroupId, RegistryConfig
-    from aiopravega.schema.registry.model import Encoding
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """The schemas of events with headers: the groups of the streams, and the schema to read with.
-
-    `largest_payload` is the most bytes of a compressed payload once it is unpacked.
-    """
-
-    config: "RegistryConfig"
-    groups: dict[StreamName, "GroupId"]
-    type: str
-    version: int
-    largest_payload: int = LARGEST_PAYLOAD
-
-    def encoding_of(self, stream: StreamName) -> "Callable[[int], Encoding]":
-        """A function that finds the encoding for an encoding id of a stream's events, in this process."""
-        from pyspark_pravega.connections import registry_of
-
-        registry, group = registry_of(self.config), self.groups[stream]
-        return lambda encoding_id: registry.encodings.get(group, encoding_id)
-
-    def deserializer(self, stream: StreamName, target: Target, type_name: str | None) -> BlockDeserializer:
-        """A deserializer that makes columns of a stream's events of one type; None: of all types."""
-        return BlockDeserializer(target, self.encoding_of(stream), type_name, self.largest_payload)
-
-    @property
-    def pinned(self) -> dict[str, str]:
-        """Options by which a later read has the same schema, although the registry has newer ones."""
-        return {"schema_type": self.type, "schema_version": str(self.version)}
+from pravega_jobs.decoding.failures import Failures
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.decoding.plan import Decoded
+from pravega_jobs.decoding.registries import Registered
 
 
 @dataclass(frozen=True, slots=True)
 class TypedPlan:
-    """The plan by which the events of a read become columns; `schema` has them as Spark's types.
-
-    `registered` is None if events have no headers.
-    """
+    """The plan by which the events of a read become columns; `registered` is None if events have no headers."""
 
     target: Target
-    schema: StructType
     on_error: OnError
     registered: Registered | None = None
 
     @property
-    def arrow_schema(self) -> pa.Schema:
-        """The decoded fields as Arrow's types."""
+    def schema(self) -> pa.Schema:
+        """The decoded fields."""
         return self.target.schema
 
     @property
@@ -106,6 +65,14 @@ class TypedDecoder:
         """
         block = self._block(events, segment.stream)
         return self._failures.apply(block.columns, None, block.bad, events, offsets, segment)
+
+    def bad(self, events: pa.BinaryArray, segment: SegmentId) -> Mapping[int, str]:
+        """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
+
+        Raises:
+            PravegaError: the registry does not answer.
+        """
+        return self._block(events, segment.stream).bad
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of dropped events."""

@@ -2,13 +2,13 @@
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.schema.registry.model import SchemaFormat
@@ -17,10 +17,10 @@ from pravega_jobs.debezium.changes.envelope import Opener
 from pravega_jobs.debezium.changes.plan import ChangePlan
 from pravega_jobs.debezium.changes.registered.envelopes import RegisteredEnvelopes
 from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
-from pyspark_pravega.decode.decode_options import OnError
-from pyspark_pravega.decode.decoder import Decoded
-from pyspark_pravega.decode.failures import Failures
-from pyspark_pravega.decode.typed import Registered
+from pravega_jobs.decoding.failures import Failures
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.decoding.plan import Decoded
+from pravega_jobs.decoding.registries import Registered
 
 logger = logging.getLogger(__name__)
 _FORM: Final = "a change event of Debezium"
@@ -28,21 +28,20 @@ _FORM: Final = "a change event of Debezium"
 
 @dataclass(frozen=True, slots=True)
 class ChangesPlan:
-    """The plan by which change events become rows; `schema` has the columns as Spark's types.
+    """The plan by which change events become rows.
 
     `schema_of_events` is the schema that the events carry, as JSON; None if the user gave a schema, or the columns.
     `source` has the groups of the registry with the schemas of headers; None if the events have no headers.
     """
 
     plan: ChangePlan
-    schema: StructType
     on_error: OnError
     schema_of_events: str | None = None
     source: "RegisteredChanges | None" = None
 
     @property
-    def arrow_schema(self) -> pa.Schema:
-        """The columns as Arrow's types."""
+    def schema(self) -> pa.Schema:
+        """The columns."""
         return self.plan.schema
 
     @property
@@ -108,6 +107,15 @@ class ChangesDecoder:
                 ", ".join(sorted(new)),
             )
         return self._failures.apply(block.columns, block.taken, block.bad, events, offsets, segment)
+
+    def bad(self, events: pa.BinaryArray, segment: SegmentId) -> Mapping[int, str]:
+        """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
+
+        Raises:
+            PravegaError: the registry does not answer.
+        """
+        offsets = np.zeros(len(events), np.int64)  # they only order the rows
+        return self._inner.decode(events, offsets, segment.epoch, self._opener(segment.stream)).bad
 
     def _opener(self, stream: StreamName) -> Opener | None:
         if self._source is not None and stream not in self._openers:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import pick
-from pyspark_pravega.decode.decode_options import OnError
-from pyspark_pravega.decode.decoder import Decoded
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.decoding.plan import Decoded
 
 logger = logging.getLogger(__name__)
 # Characters of a reason that are shown; a library's message can be as long as its input.

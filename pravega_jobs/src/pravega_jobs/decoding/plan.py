@@ -3,15 +3,15 @@
 The formats implement these interfaces; this module knows no format.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 
 
@@ -47,12 +47,8 @@ class DecodePlan(Protocol):
     """The plan by which the events of a read become columns; it is sent to the tasks."""
 
     @property
-    def schema(self) -> StructType:
-        """The decoded fields, as Spark's types."""
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """The decoded fields as Arrow's types, as Spark expects them in the batches."""
+    def schema(self) -> pa.Schema:
+        """The decoded fields."""
 
     @property
     def keeps_corrupt(self) -> bool:
@@ -64,3 +60,19 @@ class DecodePlan(Protocol):
 
     def decoder(self) -> Decoder:
         """A decoder for one task."""
+
+
+def check_clashes(names: Sequence[str], fields: Collection[str]) -> None:
+    """Refuse columns that have the names of fields, in any case.
+
+    Raises:
+        ConfigurationError: a field is named as a column.
+    """
+    taken = {name.lower() for name in fields}
+    clashing = [name for name in names if name.lower() in taken]
+    if clashing:
+        raise ConfigurationError(
+            f"the events have fields that are named as columns of the read: {', '.join(clashing)}. Give option "
+            "'metadata_prefix', which is put in front of the names of metadata columns, ask for fewer of them, or read "
+            "the events raw and decode them in Spark"
+        )

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.sizes import LARGEST_PAYLOAD
+from pravega_jobs.decoding.option_texts import Options, choice
 from pravega_jobs.spark.options import COLUMNS_OPTION
-from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import ChangeOptions
@@ -50,7 +50,7 @@ class OnError(StrEnum):
     DROP = "drop"
 
 
-_DECODE: Final = "decode"
+DECODE: Final = "decode"
 # Options of writes: the format of the events, and whether change events have their schemas with them.
 ENCODE: Final = "encode"
 WITH_SCHEMAS: Final = "with_schemas"
@@ -84,7 +84,7 @@ CHANGE_OPTIONS: Final = (
     "unavailable_placeholder",
     "dedup",
 )
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
+DECODE_OPTIONS: Final = (DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class DecodeOptions(SchemaOptions):
         Raises:
             ConfigurationError: an option cannot work, or has no effect.
         """
-        form = choice(given, _DECODE, Format, Format.RAW)
-        idle = [name for name in DECODE_OPTIONS if name != _DECODE and given.text(name)]
+        form = choice(given, DECODE, Format, Format.RAW)
+        idle = [name for name in DECODE_OPTIONS if name != DECODE and given.text(name)]
         if form is Format.RAW:
             if given.text(ENCODE):  # one set of options serves a read and a write; these are for the write
                 return cls()
@@ -210,7 +210,7 @@ def _columns(given: Options, form: Format, source: SchemaOptions) -> str | None:
 
 
 def _changes(given: Options, form: Format, source: SchemaOptions, on_error: OnError) -> "ChangeOptions":
-    from pyspark_pravega.decode.change_options import change_options
+    from pravega_jobs.decoding.change_options import change_options
 
     if form is Format.DEBEZIUM and source.registry is None:
         useless = [name for name in (_TYPE, _VERSION, _LARGEST) if given.text(name)]
