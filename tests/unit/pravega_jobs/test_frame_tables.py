@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 from aiopravega import StreamName
-from aiopravega.errors import ConfigurationError
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId
+from aiopravega.schema import RegistryConfig
 from pravega_jobs.frames.decoding import decoding_of
 from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions
@@ -37,6 +39,8 @@ def test_options_that_a_scheduler_has_read_before_have_no_effect():
         ({"schema_text": "{}"}, "needs 'decode' as json or avro"),
         ({"columns": "id int"}, "'columns' needs 'decode' as json"),
         ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "without 'schema_text'"),
+        ({"decode": "avro", "missing_fields": "fail"}, "'missing_fields' is for 'decode' as json"),
+        ({"decode": "json", "missing_fields": "drop"}, "must be one of null, fail"),
         ({"metadata_columns": "all"}, "is not one of tables and record batches"),
     ],
 )
@@ -57,6 +61,20 @@ def test_columns_of_json_events_are_given_as_sql_writes_them():
         decoding_of(FrameOptions.parse({"decode": "json", "columns": "id word"}), STREAM, None)
     with pytest.raises(ConfigurationError, match="the option schema_text or columns"):
         decoding_of(FrameOptions.parse({"decode": "json"}), STREAM, None)
+
+
+def test_json_events_that_lack_a_field_are_refused_if_asked():
+    given = {"decode": "json", "columns": "id long, name string", "missing_fields": "fail"}
+    event = pa.array([b'{"id":1}'], pa.binary())
+
+    with pytest.raises(MalformedEventError, match="it has no field 'name'"):
+        decoding_of(FrameOptions.parse(given), STREAM, None).batch(
+            event, np.zeros(1, np.int64), SegmentId(STREAM, 0, 0)
+        )
+    with SchemaRegistry(RegistryConfig(uri="http://localhost:1")) as registry:
+        options = FrameOptions.parse({"decode": "json", "missing_fields": "fail"})
+        with pytest.raises(ConfigurationError, match="missing_fields=fail needs the columns"):
+            decoding_of(options, STREAM, registry)
 
 
 def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:

@@ -53,8 +53,8 @@ class PravegaArrowIOManager(StreamIOManager):
     a group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn`
     name the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`,
     `protobuf`), `columns` (of JSON events, as SQL writes them; `pravega/columns` of the `AssetIn` names others),
-    `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
-    (`fail`, `drop`), `event_time` and its unit; other options are refused.
+    `missing_fields` (of JSON), `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`,
+    `schema_registry_namespace`, `on_error` (`fail`, `drop`), `event_time` and its unit; other options are refused.
 
     **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
     `LazyFrame`. A table without rows is a write of nothing, which is done as any other. A column `event` (text or

@@ -22,6 +22,7 @@ from aiopravega.schema.open import GroupAddress, find_group, need_group
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
 from pravega_jobs.frames.options import AUTO, RAW, FrameOptions
+from pravega_jobs.spark.options import MISSING_FIELDS_OPTION
 
 logger = logging.getLogger(__name__)
 RAW_SCHEMA: Final = pa.schema(
@@ -140,6 +141,11 @@ def decoding_of(options: FrameOptions, stream: StreamName, registry: SchemaRegis
             f"the option decode={options.decode} needs a schema: give schema_registry, or the option schema_text"
             f"{' or columns' if options.decode == 'json' else ''}"
         )
+    if options.whole:
+        raise ConfigurationError(
+            f"the option {MISSING_FIELDS_OPTION}=fail needs the columns by the option columns or schema_text, not by "
+            "the registry: give one of them, or use Spark"
+        )
     address = GroupAddress.of_stream(stream, options.group, options.namespace)
     find = find_group if options.decode is None else need_group
     group = registry.run(find(registry.asynchronous, address))
@@ -164,10 +170,12 @@ def _raw(options: FrameOptions) -> Decoding:
 def _target_of(options: FrameOptions) -> Target | None:
     """The target by the options alone; None: the registry has the schema."""
     if options.columns is not None:
-        return JsonTarget(columns_of(options.columns))
+        return JsonTarget(columns_of(options.columns), whole=options.whole)
     if options.schema is None:
         return None
-    return AvroTarget.of(options.schema) if options.decode == "avro" else JsonTarget(_columns(options.schema))
+    if options.decode == "avro":
+        return AvroTarget.of(options.schema)
+    return JsonTarget(_columns(options.schema), whole=options.whole)
 
 
 def _columns(text: str) -> pa.Schema:

@@ -9,12 +9,12 @@ from typing import Any, Final, Self, TypedDict
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
-from pravega_jobs.spark.options import COLUMNS_OPTION, TIME_OPTION, TIME_UNIT_OPTION
+from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION, TIME_OPTION, TIME_UNIT_OPTION
 
 RAW: Final = "raw"
 AUTO: Final = "auto"
 _FORMATS: Final = (RAW, AUTO, "json", "avro", "protobuf")
-_FAIL, _DROP = "fail", "drop"
+_FAIL, _DROP, _NULL = "fail", "drop", "null"
 _DECODE: Final = "decode"
 _ENCODE: Final = "encode"
 _ON_ERROR: Final = "on_error"
@@ -27,6 +27,7 @@ _KNOWN: Final = (
     _ENCODE,
     _ON_ERROR,
     COLUMNS_OPTION,
+    MISSING_FIELDS_OPTION,
     _SCHEMA,
     _TYPE,
     _GROUP,
@@ -49,6 +50,7 @@ class ReadOptions(SchemaOptions, total=False):
 
     decode: str
     columns: str
+    missing_fields: str
     schema_text: str
     on_error: str
     event_time: str
@@ -67,7 +69,7 @@ class FrameOptions:
 
     `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
     JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
-    `unit` is the unit of event times that are whole numbers.
+    `unit` is the unit of event times that are whole numbers. With `whole`, a JSON event that lacks a field is malformed.
     """
 
     decode: str | None = None
@@ -80,6 +82,7 @@ class FrameOptions:
     time: str | None = None
     columns: str | None = None
     unit: TimeUnit = TimeUnit.MS
+    whole: bool = False
 
     @classmethod
     def parse(cls, options: Mapping[str, Any], besides: Collection[str] = ()) -> Self:
@@ -106,7 +109,12 @@ class FrameOptions:
             given.get(TIME_OPTION),
             given.get(COLUMNS_OPTION) or None,
             TimeUnit.parse(given.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
+            _one_of(given, MISSING_FIELDS_OPTION, (_NULL, _FAIL)) == _FAIL,
         )
+        if parsed.whole and parsed.decode != "json":
+            raise ConfigurationError(
+                f"the option {MISSING_FIELDS_OPTION!r} is for {_DECODE!r} as json: other formats have rules of their own"
+            )
         if parsed.columns is not None and (parsed.decode != "json" or parsed.schema is not None):
             raise ConfigurationError(
                 f"the option {COLUMNS_OPTION!r} needs {_DECODE!r} as json, without {_SCHEMA!r}: the columns of other "

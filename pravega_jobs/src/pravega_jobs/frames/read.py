@@ -144,8 +144,9 @@ def read_arrow(
         select: the columns to have, in this order; None: all.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
         options: as for Spark's source: `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`), `columns` of JSON as SQL
-            writes them, `schema_text`, `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
-            (`fail`, `drop`), `event_time`, `event_time_unit`.
+            writes them, `missing_fields` of JSON (`null`, `fail`), `schema_text`, `schema_type`,
+            `schema_registry_group`, `schema_registry_namespace`, `on_error` (`fail`, `drop`), `event_time`,
+            `event_time_unit`.
 
     Raises:
         ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.

@@ -43,6 +43,8 @@ REBUILD_OPTION: Final = "rebuild"
 CLAIMANT_OPTION: Final = "claimant"
 # The columns of decoded events, as SQL writes them; see `aiopravega.schema.arrow.sql_columns`.
 COLUMNS_OPTION: Final = "columns"
+# The treatment of fields of the columns that a JSON event lacks: `null` is a value, `fail` makes the event malformed.
+MISSING_FIELDS_OPTION: Final = "missing_fields"
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
 # A metadata column for jobs that count: null in the events' rows. After the last event of each piece of the range comes

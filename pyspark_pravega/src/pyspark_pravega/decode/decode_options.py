@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.sizes import LARGEST_PAYLOAD
-from pravega_jobs.spark.options import COLUMNS_OPTION
+from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
@@ -50,6 +50,13 @@ class OnError(StrEnum):
     DROP = "drop"
 
 
+class MissingFields(StrEnum):
+    """The rule for a JSON event that lacks a field of the columns: the field is null, or the event is malformed."""
+
+    NULL = "null"
+    FAIL = "fail"
+
+
 _DECODE: Final = "decode"
 # Options of writes: the format of the events, and whether change events have their schemas with them.
 ENCODE: Final = "encode"
@@ -84,7 +91,15 @@ CHANGE_OPTIONS: Final = (
     "unavailable_placeholder",
     "dedup",
 )
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
+DECODE_OPTIONS: Final = (
+    _DECODE,
+    _ON_ERROR,
+    _LARGEST,
+    COLUMNS_OPTION,
+    MISSING_FIELDS_OPTION,
+    *SCHEMA_OPTIONS,
+    *CHANGE_OPTIONS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +164,7 @@ class DecodeOptions(SchemaOptions):
     largest_payload: int = LARGEST_PAYLOAD
     changes: "ChangeOptions | None" = None
     columns: str | None = None
+    missing: MissingFields = MissingFields.NULL
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -181,9 +197,23 @@ class DecodeOptions(SchemaOptions):
                 raise ConfigurationError(
                     f"option {useless[0]!r} is for change events of Debezium, not for decode={form}"
                 )
-        largest = _largest(given)
+        missing = choice(given, MISSING_FIELDS_OPTION, MissingFields, MissingFields.NULL)
+        if missing is MissingFields.FAIL and form is not Format.JSON:
+            raise ConfigurationError(
+                f"option {MISSING_FIELDS_OPTION!r} is for decode={Format.JSON}, not for decode={form}: other formats "
+                "have rules of their own"
+            )
         return cls(
-            source.schema, source.type, source.version, source.registry, form, on_error, largest, changes, columns
+            source.schema,
+            source.type,
+            source.version,
+            source.registry,
+            form,
+            on_error,
+            _largest(given),
+            changes,
+            columns,
+            missing,
         )
 
     @property

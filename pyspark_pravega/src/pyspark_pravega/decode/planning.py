@@ -13,7 +13,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pyspark_pravega.arrow_types import arrow_schema, nullable, of_user, spark_schema
-from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
+from pyspark_pravega.decode.decode_options import DecodeOptions, Format, MissingFields, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
 if TYPE_CHECKING:
@@ -46,21 +46,25 @@ def decode_plan(
                 "(id long, price double) or with .schema(…) on the reader, with option 'schema_text' as a JSON "
                 "Schema, or with option 'schema_registry_uri'"
             )
-        return TypedPlan(JsonTarget(arrow_schema(of_user(given))), given, options.on_error)
+        return TypedPlan(_json_target(arrow_schema(of_user(given)), options), given, options.on_error)
     if options.schema is None or options.registry is not None:
         return _registered(options, config, streams)
-    target = _target(options.format, options.schema, options.type)
+    target = _target(options.format, options.schema, options.type, options)
     return TypedPlan(target, spark_schema(target.schema), options.on_error)
 
 
-def _target(form: Format, schema: bytes, message: str | None) -> Target:
+def _json_target(columns: pa.Schema, options: DecodeOptions) -> JsonTarget:
+    return JsonTarget(columns, whole=options.missing is MissingFields.FAIL)
+
+
+def _target(form: Format, schema: bytes, message: str | None, options: DecodeOptions) -> Target:
     if form is Format.PROTOBUF:
         return ProtobufTarget.of(schema, message)
     try:
         text = schema.decode()
     except UnicodeDecodeError:
         raise ConfigurationError(f"the schema for decode={form} is not text") from None
-    return AvroTarget.of(text) if form is Format.AVRO else JsonTarget(_json_columns(text))
+    return AvroTarget.of(text) if form is Format.AVRO else _json_target(_json_columns(text), options)
 
 
 def _json_columns(text: str) -> pa.Schema:
@@ -180,4 +184,4 @@ def _choose(versions: Sequence["SchemaVersion"], options: DecodeOptions, group: 
 def _target_of(chosen: "SchemaVersion", options: DecodeOptions) -> Target:
     info = chosen.schema_info
     form = Format(info.format.lower())
-    return _target(form, options.schema or info.schema_data, info.type)
+    return _target(form, options.schema or info.schema_data, info.type, options)
