@@ -41,6 +41,8 @@ def test_options_that_a_scheduler_has_read_before_have_no_effect():
         ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "without 'schema_text'"),
         ({"decode": "avro", "missing_fields": "fail"}, "'missing_fields' is for 'decode' as json"),
         ({"decode": "json", "missing_fields": "drop"}, "must be one of null, fail"),
+        ({"timestamp_format": "rfc"}, "must be one of iso, sql"),
+        ({"json_decimals": "float"}, "must be one of number, plain, text"),
         ({"metadata_columns": "all"}, "is not one of tables and record batches"),
     ],
 )
@@ -75,6 +77,18 @@ def test_json_events_that_lack_a_field_are_refused_if_asked():
         options = FrameOptions.parse({"decode": "json", "missing_fields": "fail"})
         with pytest.raises(ConfigurationError, match="missing_fields=fail needs the columns"):
             decoding_of(options, STREAM, registry)
+
+
+def test_rows_as_json_have_the_asked_texts_of_times_and_decimals():
+    options = FrameOptions.parse({"timestamp_format": "sql", "json_decimals": "plain"})
+    price = pa.array([Decimal("1E-8")], pa.decimal128(10, 8))
+    table = pa.table({"at": pa.array([dt.datetime(2020, 12, 30, tzinfo=dt.UTC)]), "price": price})
+
+    [batch] = event_batches(table.to_reader(), options, STREAM, None)
+
+    assert batch.events == [b'{"at":"2020-12-30 00:00:00.000000Z","price":0.00000001}']
+    with pytest.raises(ConfigurationError, match="timestamp_format and json_decimals are for rows that become JSON"):
+        event_batches(pa.table({"event": ["x"]}).to_reader(), options, STREAM, None)
 
 
 def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:

@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, TypedDict
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonDecimals, JsonForm, MissingFields, TimestampFormat
 from aiopravega.times import TimeUnit
-from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION, TIME_OPTION, TIME_UNIT_OPTION
+from pravega_jobs.spark.options import (
+    COLUMNS_OPTION,
+    JSON_DECIMALS_OPTION,
+    JSON_OPTIONS,
+    MISSING_FIELDS_OPTION,
+    TIME_OPTION,
+    TIME_UNIT_OPTION,
+    TIMESTAMP_FORMAT_OPTION,
+)
 
 RAW: Final = "raw"
 AUTO: Final = "auto"
 _FORMATS: Final = (RAW, AUTO, "json", "avro", "protobuf")
-_FAIL, _DROP, _NULL = "fail", "drop", "null"
+_FAIL, _DROP = "fail", "drop"
 _DECODE: Final = "decode"
 _ENCODE: Final = "encode"
 _ON_ERROR: Final = "on_error"
@@ -34,6 +43,7 @@ _KNOWN: Final = (
     _NAMESPACE,
     TIME_OPTION,
     TIME_UNIT_OPTION,
+    *JSON_OPTIONS,
 )
 
 
@@ -61,6 +71,8 @@ class WriteOptions(SchemaOptions, total=False):
     """Options of writes, as keyword arguments; others are refused when they are read."""
 
     encode: str
+    timestamp_format: str
+    json_decimals: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,8 @@ class FrameOptions:
 
     `decode` is None if it is not given: then a schema of the registry is used if there is one. `encode` is None for
     JSON objects without a schema, or events as they are. `columns` name the fields of JSON events, as SQL writes them.
-    `unit` is the unit of event times that are whole numbers. With `whole`, a JSON event that lacks a field is malformed.
+    `unit` is the unit of event times that are whole numbers. With `whole`, a JSON event that lacks a field is
+    malformed. `texts` is for rows that become JSON objects.
     """
 
     decode: str | None = None
@@ -83,6 +96,7 @@ class FrameOptions:
     columns: str | None = None
     unit: TimeUnit = TimeUnit.MS
     whole: bool = False
+    texts: JsonForm = TO_JSON
 
     @classmethod
     def parse(cls, options: Mapping[str, Any], besides: Collection[str] = ()) -> Self:
@@ -109,11 +123,15 @@ class FrameOptions:
             given.get(TIME_OPTION),
             given.get(COLUMNS_OPTION) or None,
             TimeUnit.parse(given.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
-            _one_of(given, MISSING_FIELDS_OPTION, (_NULL, _FAIL)) == _FAIL,
+            _one_of(given, MISSING_FIELDS_OPTION, (*MissingFields,)) == MissingFields.FAIL,
+            JsonForm(
+                TimestampFormat(_one_of(given, TIMESTAMP_FORMAT_OPTION, (*TimestampFormat,)) or TimestampFormat.ISO),
+                JsonDecimals(_one_of(given, JSON_DECIMALS_OPTION, (*JsonDecimals,)) or JsonDecimals.NUMBER),
+            ),
         )
         if parsed.whole and parsed.decode != "json":
             raise ConfigurationError(
-                f"the option {MISSING_FIELDS_OPTION!r} is for {_DECODE!r} as json: other formats have rules of their own"
+                f"the option {MISSING_FIELDS_OPTION!r} is for {_DECODE!r} as json: other formats have their own rules"
             )
         if parsed.columns is not None and (parsed.decode != "json" or parsed.schema is not None):
             raise ConfigurationError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.json.columns.forms import MissingFields
 from aiopravega.sizes import LARGEST_PAYLOAD
 from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION
 from pyspark_pravega.option_texts import Options, choice
@@ -48,13 +49,6 @@ class OnError(StrEnum):
     FAIL = "fail"
     NULL = "null"
     DROP = "drop"
-
-
-class MissingFields(StrEnum):
-    """The rule for a JSON event that lacks a field of the columns: the field is null, or the event is malformed."""
-
-    NULL = "null"
-    FAIL = "fail"
 
 
 _DECODE: Final = "decode"
@@ -201,7 +195,7 @@ class DecodeOptions(SchemaOptions):
         if missing is MissingFields.FAIL and form is not Format.JSON:
             raise ConfigurationError(
                 f"option {MISSING_FIELDS_OPTION!r} is for decode={Format.JSON}, not for decode={form}: other formats "
-                "have rules of their own"
+                "have their own rules"
             )
         return cls(
             source.schema,

@@ -11,9 +11,10 @@ from pyspark.sql.types import StructType
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
+from aiopravega.schema.json.columns.forms import MissingFields
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pyspark_pravega.arrow_types import arrow_schema, nullable, of_user, spark_schema
-from pyspark_pravega.decode.decode_options import DecodeOptions, Format, MissingFields, RegistryOptions
+from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
 if TYPE_CHECKING:

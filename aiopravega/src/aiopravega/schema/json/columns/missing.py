@@ -58,7 +58,7 @@ class WholeDecoder:
 
 
 def _missing(value: Any, kind: pa.DataType, name: str) -> Iterable[str]:
-    """The names of fields that a value lacks, with those of the fields around them."""
+    """The names of fields that a value lacks, each behind the names of the fields around it."""
     if pa.types.is_struct(kind) and isinstance(value, dict):
         for field in kind:
             inside = f"{name}.{field.name}" if name else field.name

@@ -9,9 +9,9 @@ from aiopravega.schema.json.columns.decoder import JsonDecoder
 from aiopravega.schema.json.columns.missing import WholeDecoder
 from aiopravega.schema.open.blocks.targets import JsonTarget
 
-PLACE = pa.struct([("city", pa.string()), ("zip", pa.int32())])
-SCHEMA = pa.schema([("id", pa.float64()), ("home", PLACE), ("places", pa.list_(pa.field("element", PLACE)))])
-WHOLE = b'{"id":1,"home":{"city":"Rome","zip":1},"places":[{"city":null,"zip":2}]}'
+HOME = pa.struct([("city", pa.string()), ("zip", pa.int32())])
+SCHEMA = pa.schema([("id", pa.float64()), ("home", HOME), ("stops", pa.list_(pa.field("element", HOME)))])
+WHOLE = b'{"id":1,"home":{"city":"Rome","zip":1},"stops":[{"city":null,"zip":2}]}'
 
 
 def decoded(payloads, schema=SCHEMA):
@@ -24,9 +24,9 @@ def decoded(payloads, schema=SCHEMA):
 @pytest.mark.parametrize(
     "event",
     [
-        b'{"id":null,"home":null,"places":null}',
-        b' {"id":"NaN","home":{"zip":null,"city":null},"places":[]}',
-        b'{"id":NaN,"home":null,"places":[null],"more":{}}',
+        b'{"id":null,"home":null,"stops":null}',
+        b' {"id":"NaN","home":{"zip":null,"city":null},"stops":[]}',
+        b'{"id":NaN,"home":null,"stops":[null],"more":{}}',
         WHOLE,
     ],
 )
@@ -41,10 +41,10 @@ def test_a_field_that_is_null_or_empty_is_there(payloads, event):
     ("event", "field"),
     [
         (b"{}", "id"),
-        (b'{"id":1,"places":[]}', "home"),
-        (b'{"ID":1,"home":null,"places":null}', "id"),
-        (b'{"id":1,"home":{"zip":1},"places":[]}', "home.city"),
-        (b'{"id":1,"home":null,"places":[null,{"city":"a","zip":1},{"city":"b"}]}', "places.zip"),
+        (b'{"id":1,"stops":[]}', "home"),
+        (b'{"ID":1,"home":null,"stops":null}', "id"),
+        (b'{"id":1,"home":{"zip":1},"stops":[]}', "home.city"),
+        (b'{"id":1,"home":null,"stops":[null,{"city":"a","zip":1},{"city":"b"}]}', "stops.zip"),
     ],
 )
 def test_the_first_field_that_an_event_lacks_is_the_reason(payloads, event, field):
