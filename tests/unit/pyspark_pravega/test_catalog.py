@@ -1,5 +1,7 @@
 """Options of the tables of a scope: by the registry, by a default format, or the bytes of the events."""
 
+from typing import Any
+
 import pytest
 from pyspark.errors import PySparkException
 
@@ -9,6 +11,7 @@ from pyspark_pravega.catalog import _typed_if_possible, register_scope
 
 STREAM = StreamName("examples", "orders")
 REGISTRY = {"schema_registry_uri": "http://registry:9092"}
+NO_SESSION: Any = None  # options are checked before a session is used
 JSON = {"decode": "json", "columns": "id long"}
 
 
@@ -50,4 +53,4 @@ def test_a_group_without_columns_keeps_the_bytes_of_its_events():
 )
 def test_a_default_format_that_cannot_work_is_refused(options, default, said):
     with pytest.raises(ConfigurationError, match=said):
-        register_scope(None, "examples", default=default, **options)
+        register_scope(NO_SESSION, "examples", default=default, **options)
