@@ -67,8 +67,8 @@ class AvroTarget:
 class JsonTarget:
     """Columns that are found by name; the schema that an event was written with does not matter.
 
-    With `threads`, large blocks are read on all cores. Leave it out where each core has a task already. With `whole`, an
-    event that lacks a field of the columns cannot be decoded; otherwise the field is null.
+    With `threads`, large blocks are read on all cores. Leave it out where each core has a task already. With `whole`,
+    an event that lacks a field of the columns cannot be decoded; otherwise the field is null.
 
     Raises:
         ConfigurationError: a column has a type that JSON cannot give.
