@@ -53,14 +53,15 @@ def register_scope(
     database: str | None = None,
     names: Mapping[str, str] | None = None,
     views: bool = False,
+    default: Mapping[str, object] | None = None,
     **options: object,
 ) -> list[RegisteredStream]:
     """Make every stream of a scope a table, in a database that is made if there is none.
 
     If the Schema Registry has a group for a stream, the table has the fields of its events as columns (`decode=auto`,
-    in the version that is newest now). Otherwise it has the bytes of the events. Tables that an earlier call made are
-    replaced; tables of streams that are gone stay. The function works on Spark and on Spark Connect, where the server
-    reaches Pravega.
+    in the version that is newest now). Otherwise it has the columns of the format `default`, or the bytes of the
+    events. Tables that an earlier call made are replaced; tables of streams that are gone stay. The function works on
+    Spark and on Spark Connect, where the server reaches Pravega.
 
     If the session's catalog takes no database, or an option is secret, which a catalog may not keep, temporary views
     are made instead, named `database_table`. A view always reads the range that it has when it is first used; each
@@ -72,6 +73,7 @@ def register_scope(
         database: its name; by default the scope's, with `_` for characters that a name cannot have.
         names: the tables of some streams, by stream; by default the stream's name, changed in the same way.
         views: make temporary views in any case.
+        default: options of the format of streams without a group in the registry, such as `decode` and `columns`.
         **options: options of the data source, for all streams; others come from the environment of the driver.
 
     Raises:
@@ -80,20 +82,31 @@ def register_scope(
         ScopeNotFoundError: there is no such scope.
         PravegaError: the cluster or the registry cannot be reached, or refuses.
     """
-    given = {name.lower(): str(value) for name, value in options.items()}
-    wrong = [name for name in _OF_ONE_STREAM if name in given]
+    given, fallback = _texts(options), _texts(default or {})
+    if fallback and (_DECODE not in fallback or _DECODE in given):
+        raise ConfigurationError(
+            "default= has the format of streams that the registry does not know: it needs decode, and the other "
+            "options must not have decode, which is for all streams"
+        )
+    wrong = [name for name in _OF_ONE_STREAM if name in given or name in fallback]
     if wrong:
         raise ConfigurationError(f"option {wrong[0]!r} is of one read, but register_scope is for all of a scope")
     if _REGISTRY not in given and _REGISTRY_VARIABLE in os.environ:
         given[_REGISTRY] = os.environ[_REGISTRY_VARIABLE]
     namespace = database or _NOT_IN_NAMES.sub("_", scope)
     tables = _table_names(_streams(spark, scope, given), names or {})
-    secret = next((name for name in SECRETS if given.get(name)), None)
+    secret = next((name for name in SECRETS if given.get(name) or fallback.get(name)), None)
     if secret is not None:
         logger.info("Making temporary views of scope %s: option %s is not for a catalog", scope, secret)
     if not views and secret is None and _has_database(spark, namespace):
-        return [_make_table(spark, stream, f"`{namespace}`.`{table}`", given) for stream, table in tables.items()]
-    return [_make_view(spark, stream, f"`{namespace}_{table}`", given) for stream, table in tables.items()]
+        return [
+            _make_table(spark, stream, f"`{namespace}`.`{table}`", given, fallback) for stream, table in tables.items()
+        ]
+    return [_make_view(spark, stream, f"`{namespace}_{table}`", given, fallback) for stream, table in tables.items()]
+
+
+def _texts(options: Mapping[str, object]) -> dict[str, str]:
+    return {name.lower(): str(value) for name, value in options.items()}
 
 
 def _streams(spark: "SparkSession", scope: str, options: Mapping[str, str]) -> list[StreamName]:
@@ -135,7 +148,9 @@ def _has_database(spark: "SparkSession", database: str) -> bool:
     return True
 
 
-def _make_table(spark: "SparkSession", stream: StreamName, table: str, options: Mapping[str, str]) -> RegisteredStream:
+def _make_table(
+    spark: "SparkSession", stream: StreamName, table: str, options: Mapping[str, str], default: Mapping[str, str]
+) -> RegisteredStream:
     full_name = f"{_CATALOG}.{table}"
     if spark.catalog.tableExists(full_name):
         if not kept_options(spark.table(full_name).schema):
@@ -149,14 +164,16 @@ def _make_table(spark: "SparkSession", stream: StreamName, table: str, options: 
         # The frame that it returns is collected, because Spark Connect does nothing before.
         _ = spark.catalog.createTable(full_name, source=FORMAT, **_reading(stream, chosen)).schema
 
-    return RegisteredStream(stream, table, _typed_if_possible(stream, options, make), temporary=False)
+    return RegisteredStream(stream, table, _typed_if_possible(stream, options, default, make), temporary=False)
 
 
-def _make_view(spark: "SparkSession", stream: StreamName, view: str, options: Mapping[str, str]) -> RegisteredStream:
+def _make_view(
+    spark: "SparkSession", stream: StreamName, view: str, options: Mapping[str, str], default: Mapping[str, str]
+) -> RegisteredStream:
     def make(chosen: Mapping[str, str]) -> None:
         spark.read.format(FORMAT).options(**_reading(stream, chosen)).load().createOrReplaceTempView(view)
 
-    return RegisteredStream(stream, view, _typed_if_possible(stream, options, make), temporary=True)
+    return RegisteredStream(stream, view, _typed_if_possible(stream, options, default, make), temporary=True)
 
 
 def _reading(stream: StreamName, options: Mapping[str, str]) -> dict[str, Any]:
@@ -164,9 +181,12 @@ def _reading(stream: StreamName, options: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _typed_if_possible(
-    stream: StreamName, options: Mapping[str, str], make: Callable[[Mapping[str, str]], None]
+    stream: StreamName,
+    options: Mapping[str, str],
+    default: Mapping[str, str],
+    make: Callable[[Mapping[str, str]], None],
 ) -> bool:
-    """Make a table; without the option `decode`, make a typed one if the registry knows the schema.
+    """Make a table; without the option `decode`, by the registry, or by the default if the registry has no group.
 
     Returns True if the table is typed.
     """
@@ -182,13 +202,15 @@ def _typed_if_possible(
                 ours = _ours(error)
                 if not isinstance(ours, (GroupNotFoundError, ConfigurationError)):
                     raise
-                logger.info("%s is registered with the bytes of its events: %s", stream, ours)
+                logger.info("%s is registered without columns of the registry: %s", stream, ours)
+                if isinstance(ours, ConfigurationError):  # a group is there: its events begin with its header
+                    default = {}
             else:
                 return True
-        make(raw)
+        make({**raw, **default})
     except PySparkException as error:
         raise _ours(error) from error
-    return False
+    return default.get(_DECODE, "raw").lower() != "raw"
 
 
 def _ours(error: PySparkException) -> BaseException:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from aiopravega import StreamName
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId
 from pravega_jobs.decoding.options import Format
 from pravega_jobs.frames.decoding import decoding_of
@@ -42,6 +42,10 @@ def test_options_that_a_scheduler_has_read_before_have_no_effect():
         ({"columns": "id int"}, "option 'columns' is for decode=json"),
         ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "both give the columns"),
         ({"decode": "json", "key": "id"}, "option 'key' is for change events of Debezium"),
+        ({"decode": "avro", "missing_fields": "fail"}, "'missing_fields' is for decode=json"),
+        ({"decode": "json", "missing_fields": "drop"}, "must be one of null, fail"),
+        ({"timestamp_format": "rfc"}, "must be one of iso, sql"),
+        ({"json_decimals": "float"}, "must be one of number, plain, text"),
     ],
 )
 def test_others_are_refused_by_name(options, complaint):
@@ -81,6 +85,28 @@ def test_options_of_decoded_events_need_a_way_to_decode():
     for given in ({"on_error": "drop"}, {"schema_type": "Ride"}):
         with pytest.raises(ConfigurationError, match="give option 'decode' .* or a registry, or leave them out"):
             decoding_of(FrameOptions.parse(given), STREAM, None)
+
+
+def test_json_events_that_lack_a_field_are_refused_if_asked():
+    given = {"decode": "json", "columns": "id long, name string", "missing_fields": "fail"}
+    event = pa.array([b'{"id":1}'], pa.binary())
+
+    with pytest.raises(MalformedEventError, match="it has no field 'name'"):
+        decoding_of(FrameOptions.parse(given), STREAM, None).batch(
+            event, np.zeros(1, np.int64), SegmentId(STREAM, 0, 0)
+        )
+
+
+def test_rows_as_json_have_the_asked_texts_of_times_and_decimals():
+    options = FrameOptions.parse({"timestamp_format": "sql", "json_decimals": "plain"})
+    price = pa.array([Decimal("1E-8")], pa.decimal128(10, 8))
+    table = pa.table({"at": pa.array([dt.datetime(2020, 12, 30, tzinfo=dt.UTC)]), "price": price})
+
+    [batch] = event_batches(table.to_reader(), options, STREAM, None)
+
+    assert batch.events == [b'{"at":"2020-12-30 00:00:00.000000Z","price":0.00000001}']
+    with pytest.raises(ConfigurationError, match="timestamp_format and json_decimals are for rows that become JSON"):
+        event_batches(pa.table({"event": ["x"]}).to_reader(), options, STREAM, None)
 
 
 def events_of(table: pa.Table | pa.RecordBatchReader) -> list[tuple[bytes, str | None]]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, Self
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.json.columns.forms import MissingFields
 from aiopravega.sizes import LARGEST_PAYLOAD
 from pravega_jobs.decoding.option_texts import Options, choice
-from pravega_jobs.spark.options import COLUMNS_OPTION
+from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import ChangeOptions
@@ -84,7 +85,15 @@ CHANGE_OPTIONS: Final = (
     "unavailable_placeholder",
     "dedup",
 )
-DECODE_OPTIONS: Final = (DECODE, _ON_ERROR, _LARGEST, COLUMNS_OPTION, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
+DECODE_OPTIONS: Final = (
+    DECODE,
+    _ON_ERROR,
+    _LARGEST,
+    COLUMNS_OPTION,
+    MISSING_FIELDS_OPTION,
+    *SCHEMA_OPTIONS,
+    *CHANGE_OPTIONS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +158,7 @@ class DecodeOptions(SchemaOptions):
     largest_payload: int = LARGEST_PAYLOAD
     changes: "ChangeOptions | None" = None
     columns: str | None = None
+    missing: MissingFields = MissingFields.NULL
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -181,9 +191,23 @@ class DecodeOptions(SchemaOptions):
                 raise ConfigurationError(
                     f"option {useless[0]!r} is for change events of Debezium, not for decode={form}"
                 )
-        largest = _largest(given)
+        missing = choice(given, MISSING_FIELDS_OPTION, MissingFields, MissingFields.NULL)
+        if missing is MissingFields.FAIL and form is not Format.JSON:
+            raise ConfigurationError(
+                f"option {MISSING_FIELDS_OPTION!r} is for decode={Format.JSON}, not for decode={form}: other formats "
+                "have their own rules"
+            )
         return cls(
-            source.schema, source.type, source.version, source.registry, form, on_error, largest, changes, columns
+            source.schema,
+            source.type,
+            source.version,
+            source.registry,
+            form,
+            on_error,
+            _largest(given),
+            changes,
+            columns,
+            missing,
         )
 
     @property

@@ -10,6 +10,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.arrow.sql_columns import columns_of as sql_columns
+from aiopravega.schema.json.columns.forms import MissingFields
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pravega_jobs.decoding.options import DecodeOptions, Format
 from pravega_jobs.decoding.registries import registered_groups
@@ -48,11 +49,11 @@ def decode_plan(
                 "(id long, price double) or with .schema(…) on the reader, with option 'schema_text' as a JSON "
                 "Schema, or with option 'schema_registry_uri'"
             )
-        return TypedPlan(JsonTarget(given), options.on_error)
+        return TypedPlan(_json_target(given, options), options.on_error)
     if options.schema is None or options.registry is not None:
         registered, chosen = registered_groups(options, of, streams)
         return TypedPlan(_target_of(chosen, options), options.on_error, registered)
-    return TypedPlan(_target(options.format, options.schema, options.type), options.on_error)
+    return TypedPlan(_target(options.format, options.schema, options.type, options), options.on_error)
 
 
 def named_columns(options: DecodeOptions, asked: tuple[str, ...]) -> pa.Schema:
@@ -72,14 +73,18 @@ def named_columns(options: DecodeOptions, asked: tuple[str, ...]) -> pa.Schema:
     return named
 
 
-def _target(form: Format, schema: bytes, message: str | None) -> Target:
+def _json_target(columns: pa.Schema, options: DecodeOptions) -> JsonTarget:
+    return JsonTarget(columns, whole=options.missing is MissingFields.FAIL)
+
+
+def _target(form: Format, schema: bytes, message: str | None, options: DecodeOptions) -> Target:
     if form is Format.PROTOBUF:
         return ProtobufTarget.of(schema, message)
     try:
         text = schema.decode()
     except UnicodeDecodeError:
         raise ConfigurationError(f"the schema for decode={form} is not text") from None
-    return AvroTarget.of(text) if form is Format.AVRO else JsonTarget(_json_columns(text))
+    return AvroTarget.of(text) if form is Format.AVRO else _json_target(_json_columns(text), options)
 
 
 def _json_columns(text: str) -> pa.Schema:
@@ -101,4 +106,4 @@ def _json_columns(text: str) -> pa.Schema:
 def _target_of(chosen: "SchemaVersion", options: DecodeOptions) -> Target:
     info = chosen.schema_info
     form = Format(info.format.lower())
-    return _target(form, options.schema or info.schema_data, info.type)
+    return _target(form, options.schema or info.schema_data, info.type, options)

@@ -12,10 +12,12 @@ from aiopravega.blocking.blocks import open_block_serializer
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError, SchemaNotFoundError
 from aiopravega.schema.json.columns.encoder import JsonEncoder
+from aiopravega.schema.json.columns.forms import TO_JSON
 from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from pravega_jobs.events.batches import EventBatch
 from pravega_jobs.frames.options import FrameOptions
+from pravega_jobs.spark.options import JSON_OPTIONS
 
 _EVENT: Final = "event"
 _KEY: Final = "routing_key"
@@ -96,6 +98,11 @@ def event_maker(
     if _KEY in plain.names and plain.field(_KEY).type not in (pa.string(), pa.null()):
         raise ConfigurationError(f"column {_KEY!r} is {schema.field(_KEY).type}, but must be text")
     values = [field for field in plain if field.name != _KEY]
+    if options.texts != TO_JSON and (options.encode is not None or _EVENT in plain.names):
+        raise ConfigurationError(
+            f"the options {' and '.join(JSON_OPTIONS)} are for rows that become JSON objects, without a column 'event' "
+            "and without 'encode': leave them out, or use Spark"
+        )
     if options.encode is not None:
         serializer = _serializer(pa.schema(values), options, stream, registry)
         names = [field.name for field in values]
@@ -104,7 +111,7 @@ def event_maker(
         return EventMaker(_of_events(plain), lambda batch: batch.column(_EVENT))
     if not values:
         raise ConfigurationError("the table has no columns that an event could have")
-    encoder = JsonEncoder([field.name for field in values])
+    encoder = JsonEncoder([field.name for field in values], form=options.texts)
     at = [plain.get_field_index(field.name) for field in values]
     return EventMaker(
         plain, lambda batch: encoder.columns([batch.column(index) for index in at], batch.num_rows).cast(pa.binary())

@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypedDict
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonDecimals, JsonForm, TimestampFormat
 from aiopravega.times import TimeUnit
-from pravega_jobs.decoding.option_texts import Options
+from pravega_jobs.decoding.option_texts import Options, choice
 from pravega_jobs.decoding.options import DECODE, DECODE_OPTIONS, ENCODE, DecodeOptions, Format, RegistryOptions
 from pravega_jobs.spark.options import (
+    JSON_DECIMALS_OPTION,
+    JSON_OPTIONS,
     METADATA_COLUMNS_OPTION,
     METADATA_PREFIX_OPTION,
     TIME_OPTION,
     TIME_UNIT_OPTION,
+    TIMESTAMP_FORMAT_OPTION,
 )
 
 _KNOWN: Final = (
@@ -25,6 +29,7 @@ _KNOWN: Final = (
     METADATA_PREFIX_OPTION,
     TIME_OPTION,
     TIME_UNIT_OPTION,
+    *JSON_OPTIONS,
 )
 
 
@@ -42,6 +47,7 @@ class ReadOptions(SchemaOptions, total=False):
     decode: str
     on_error: str
     columns: str
+    missing_fields: str
     schema_text: str
     schema_file: str
     schema_version: int | str
@@ -71,6 +77,8 @@ class WriteOptions(SchemaOptions, total=False):
     """Options of writes, as keyword arguments; others are refused when they are read."""
 
     encode: str
+    timestamp_format: str
+    json_decimals: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,8 @@ class FrameOptions:
 
     `named` is False if the option `decode` is not given: then `decode` is for a registry that has a group for the
     stream. `encode` is None for JSON objects without a schema, or events as they are. `metadata` names columns that a
-    read adds, with `prefix` in front. `unit` is the unit of event times that are whole numbers.
+    read adds, with `prefix` in front. `unit` is the unit of event times that are whole numbers. `texts` is for rows
+    that become JSON objects.
     """
 
     decode: DecodeOptions = field(default_factory=lambda: DecodeOptions(format=Format.AUTO))
@@ -89,6 +98,7 @@ class FrameOptions:
     prefix: str = ""
     time: str | None = None
     unit: TimeUnit = TimeUnit.MS
+    texts: JsonForm = TO_JSON
 
     @classmethod
     def parse(cls, options: Mapping[str, Any], besides: Collection[str] = ()) -> Self:
@@ -113,6 +123,10 @@ class FrameOptions:
             given.text(METADATA_PREFIX_OPTION) or "",
             given.text(TIME_OPTION),
             given.time_unit(),
+            JsonForm(
+                choice(given, TIMESTAMP_FORMAT_OPTION, TimestampFormat, TimestampFormat.ISO),
+                choice(given, JSON_DECIMALS_OPTION, JsonDecimals, JsonDecimals.NUMBER),
+            ),
         )
 
     @property

@@ -40,7 +40,8 @@ def write_arrow(
             missing.
         generation: the generation of the write; 2 writes other rows after 1.
         claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
-        options: `encode` (`auto`), `schema_type`, `schema_registry_group`, `schema_registry_namespace`.
+        options: `encode` (`auto`), `schema_type`, `schema_registry_group`, `schema_registry_namespace`; of JSON objects
+            `timestamp_format` (`iso`, `sql`) and `json_decimals` (`number`, `plain`, `text`), as of Spark's writes.
 
     Raises:
         ConfigurationError: an option is not known, or a column or a value cannot be a part of an event.

@@ -43,6 +43,12 @@ REBUILD_OPTION: Final = "rebuild"
 CLAIMANT_OPTION: Final = "claimant"
 # The columns of decoded events, as SQL writes them; see `aiopravega.schema.arrow.sql_columns`.
 COLUMNS_OPTION: Final = "columns"
+# The treatment of fields of the columns that a JSON event lacks: `null` is a value, `fail` makes the event malformed.
+MISSING_FIELDS_OPTION: Final = "missing_fields"
+# The texts of points in time and of decimals that are written as JSON.
+TIMESTAMP_FORMAT_OPTION: Final = "timestamp_format"
+JSON_DECIMALS_OPTION: Final = "json_decimals"
+JSON_OPTIONS: Final = (TIMESTAMP_FORMAT_OPTION, JSON_DECIMALS_OPTION)
 # The metadata columns that a read is asked for.
 METADATA_COLUMNS_OPTION: Final = "metadata_columns"
 # Put in front of the names of metadata columns.

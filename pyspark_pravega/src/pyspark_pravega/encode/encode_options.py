@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonDecimals, JsonForm, TimestampFormat
 from aiopravega.schema.registry.codecs import GZIP, LZ4, NONE, SNAPPY
 from pravega_jobs.decoding.option_texts import Options, choice
 from pravega_jobs.decoding.options import ENCODE, SCHEMA_OPTIONS, WITH_SCHEMAS, Format, SchemaOptions
+from pravega_jobs.spark.options import JSON_DECIMALS_OPTION, JSON_OPTIONS, TIMESTAMP_FORMAT_OPTION
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import WrittenChanges
@@ -16,7 +18,16 @@ _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
 _DECLARED_ONLY: Final = "declared_only"
 _CODEC: Final = "codec"
-ENCODE_OPTIONS: Final = (ENCODE, WITH_SCHEMAS, _REGISTER, _NEW_POLICY, _DECLARED_ONLY, _CODEC, *SCHEMA_OPTIONS)
+ENCODE_OPTIONS: Final = (
+    ENCODE,
+    WITH_SCHEMAS,
+    _REGISTER,
+    _NEW_POLICY,
+    _DECLARED_ONLY,
+    _CODEC,
+    *JSON_OPTIONS,
+    *SCHEMA_OPTIONS,
+)
 _NOT_OF_CHANGES: Final = tuple(
     name for name in ENCODE_OPTIONS if name not in (ENCODE, WITH_SCHEMAS, SCHEMA_OPTIONS[0], SCHEMA_OPTIONS[1])
 )
@@ -30,7 +41,7 @@ class EncodeOptions:
 
     `register` allows to add a missing group, schema or codec to the registry. `new_policy` is the policy of a new group
     (None: the default); `declared_only` is for the comparison of JSON schemas; `codec` is the registry's name of a
-    codec. `changes` is for change events only.
+    codec. `changes` is for change events only, `texts` for JSON.
     """
 
     format: Format = Format.RAW
@@ -40,6 +51,7 @@ class EncodeOptions:
     new_policy: str | None = None
     declared_only: bool = False
     changes: "WrittenChanges | None" = None
+    texts: JsonForm = TO_JSON
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
@@ -81,4 +93,14 @@ class EncodeOptions:
                 "compressed, and readers need it: give option 'schema_registry_uri'"
             )
         register, declared_only = given.flag(_REGISTER, True), given.flag(_DECLARED_ONLY, False)
-        return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only)
+        return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only, texts=_texts(given, form))
+
+
+def _texts(given: Options, form: Format) -> JsonForm:
+    for name in JSON_OPTIONS:
+        if given.text(name) and form is not Format.JSON:
+            raise ConfigurationError(f"option {name!r} is for encode={Format.JSON}, not for encode={form}")
+    return JsonForm(
+        choice(given, TIMESTAMP_FORMAT_OPTION, TimestampFormat, TimestampFormat.ISO),
+        choice(given, JSON_DECIMALS_OPTION, JsonDecimals, JsonDecimals.NUMBER),
+    )

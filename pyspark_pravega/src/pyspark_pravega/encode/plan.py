@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from aiopravega.schema import SchemaFormat
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonForm
 from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.registry.codecs import NONE
 from pravega_jobs.decoding.options import Format
@@ -21,7 +22,7 @@ class EncodePlan:
     `schema` is a text for Avro, a descriptor set for Protobuf, and not used for JSON; `type` is the message of
     Protobuf. `header` has the bytes that a registry's serializers write before each payload, empty without a registry;
     `codec` is the registry's name of the header's codec. `columns` become the event. `changes` is for change events of
-    Debezium only, for which `schema` is a text for the columns of the table, or None.
+    Debezium only, for which `schema` is a text for the columns of the table, or None. `texts` is for JSON.
     """
 
     format: Format
@@ -31,6 +32,7 @@ class EncodePlan:
     header: bytes = b""
     codec: str = NONE
     changes: "WrittenChanges | None" = None
+    texts: JsonForm = TO_JSON
 
     @property
     def keyed(self) -> bool:
@@ -50,5 +52,5 @@ class EncodePlan:
 
             events = ChangeEncoder(self.columns, self.changes, None if self.schema is None else schema_in(self.schema))
             return BlockSerializer(events, keys=events.keys)
-        rows = row_encoder(SchemaFormat(self.format.capitalize()), self.schema, self.type, self.columns)
+        rows = row_encoder(SchemaFormat(self.format.capitalize()), self.schema, self.type, self.columns, self.texts)
         return BlockSerializer(rows, self.header, self.codec)

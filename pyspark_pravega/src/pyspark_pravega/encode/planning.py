@@ -40,6 +40,7 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
         if schema is None and options.format is not Format.JSON:
             plan = replace(plan, schema=_derived(options, stream, columns))
         plan = _with_type(plan)
+    plan = replace(plan, texts=options.texts)
     plan.encoder()  # raises an error about columns that do not fit
     return plan
 

@@ -125,6 +125,15 @@ def test_the_columns_of_json_may_be_those_that_the_reader_is_given(payloads):
     assert decode(plan(decode="json", schema_text=USER.json()), payloads(b'{"id":1}')).columns[0].to_pylist() == [1]
 
 
+@pytest.mark.parametrize(("given", "options"), [(USER, {}), (None, {"schema_text": USER.json()})])
+def test_an_event_that_lacks_a_field_may_be_a_malformed_one(payloads, given, options):
+    events = payloads(b'{"id":1}', b'{"id":2,"name":null}')
+
+    for rule, rows in (("null", [1, 2]), ("fail", [2])):
+        made = plan(given, decode="json", on_error="drop", missing_fields=rule, **options)
+        assert decode(pickle.loads(pickle.dumps(made)), events).columns[0].to_pylist() == rows
+
+
 def test_a_plan_travels():
     for texts in (
         {"decode": "json", "schema_text": JSON_SCHEMA},
@@ -158,6 +167,8 @@ def test_a_schema_may_stand_in_a_file(tmp_path, payloads):
         ({"decode": "avro", "columns": "id int"}, "for decode=json and change events of Debezium: .*its schema"),
         ({"decode": "json", "columns": "id int", "schema_text": "{}"}, "both give the columns"),
         ({"decode": "json", "schema_text": "id long"}, "not JSON"),
+        ({"decode": "json", "missing_fields": "drop"}, "must be one of null, fail"),
+        ({"decode": "avro", "schema_text": "{}", "missing_fields": "fail"}, "for decode=json, not for decode=avro"),
         ({"decode": "json", "schema_text": '{"type":"struct","fields":[{}]}'}, "not one of Spark's"),
         ({"decode": "avro", "schema_text": "{}", "schema_file": "x"}, "give either"),
         ({"decode": "avro", "schema_file": "no-such-file.avsc"}, "cannot read no-such-file.avsc"),

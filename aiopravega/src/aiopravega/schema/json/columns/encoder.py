@@ -4,6 +4,7 @@ Times have all their microseconds, where `to_json` cuts them to milliseconds.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from aiopravega.schema.arrow.byte_columns import (
     missing,
     null_as,
 )
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonDecimals, JsonForm, TimestampFormat
 
 _QUOTE: Final = constant(b'"')
 _NULL: Final = constant(b"null")
@@ -32,26 +34,35 @@ _FIRST_PRINTABLE: Final = 0x20
 
 
 class JsonEncoder:
-    """Encodes columns of these names; with `nulls`, fields that are null are written as null, also inside structs."""
+    """Encodes columns of these names.
 
-    def __init__(self, names: Sequence[str], *, nulls: bool = False) -> None:
+    Args:
+        names: the names of the columns.
+        nulls: write fields that are null as null, also inside structs.
+        form: the texts of points in time and of decimals.
+    """
+
+    def __init__(self, names: Sequence[str], *, nulls: bool = False, form: JsonForm = TO_JSON) -> None:
         self._names = [_name(name) for name in names]
         self._nulls = nulls
+        self._form = form
 
     def columns(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
         """An object of each row of some columns."""
-        return _object(self._names, columns, rows, self._nulls)
+        return _object(self._names, columns, rows, self._nulls, self._form)
 
 
 def _name(name: str) -> bytes:
     return bytes(_quoted(values_of([name.encode()], pa.string()))[0].as_py()) + b":"
 
 
-def _object(names: Sequence[bytes], columns: Sequence[pa.Array], rows: int, nulls: bool) -> pa.BinaryArray:
+def _object(
+    names: Sequence[bytes], columns: Sequence[pa.Array], rows: int, nulls: bool, form: JsonForm
+) -> pa.BinaryArray:
     begun = np.zeros(rows, np.bool_)  # rows that have a field already, so that the next one comes after a comma
     pieces: list[pa.BinaryArray | pa.BinaryScalar] = [_constants(b"{", rows)]
     for name, column in zip(names, columns, strict=True):
-        value = _encoded(column, nulls)
+        value = _encoded(column, nulls, form)
         if nulls:
             value = value.fill_null(_NULL)
         first, later = constant(name), constant(b"," + name)
@@ -65,42 +76,52 @@ def _constants(data: bytes, rows: int) -> pa.BinaryArray:
     return values_of([data] * rows, pa.binary())
 
 
-def _encoded(array: pa.Array, nulls: bool) -> pa.BinaryArray:
+def _encoded(array: pa.Array, nulls: bool, form: JsonForm) -> pa.BinaryArray:
     """The value of each row, null where it is null."""
     kind = array.type
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.binary())
     if pa.types.is_struct(kind):
         names = [_name(field.name) for field in kind]
-        return null_as(_object(names, array.flatten(), len(array), nulls), array)
+        return null_as(_object(names, array.flatten(), len(array), nulls, form), array)
     if pa.types.is_map(kind):
         keys, values = entries_of(array)
         texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
-        entries = joined(_quoted(texts), constant(b":"), _encoded(values, nulls).fill_null(_NULL))
+        entries = joined(_quoted(texts), constant(b":"), _encoded(values, nulls, form).fill_null(_NULL))
         return _enclosed(b"{", entries, array, b"}")
     if pa.types.is_list(kind):
-        return _enclosed(b"[", _encoded(array.flatten(), nulls).fill_null(_NULL), array, b"]")
+        return _enclosed(b"[", _encoded(array.flatten(), nulls, form).fill_null(_NULL), array, b"]")
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _quoted(array.cast(pa.string()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _quoted(texts_of(array.cast(pa.binary())))
-    return _simple(array)
+    return _simple(array, form)
 
 
-def _simple(array: pa.Array) -> pa.BinaryArray:
+def _simple(array: pa.Array, form: JsonForm) -> pa.BinaryArray:
     kind = array.type
     texts = array.cast(pa.string())
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) and form.timestamps is TimestampFormat.ISO:
         texts = pc.replace_substring(texts, " ", "T", max_replacements=1)
+    if pa.types.is_decimal(kind) and form.decimals is not JsonDecimals.NUMBER:
+        texts = _without_exponents(texts)
     raw = texts.cast(pa.binary())
     if pa.types.is_floating(kind):
         finite = pc.is_finite(array)
         if pc.all(finite).as_py() not in (True, None):
             return pc.if_else(finite, raw, joined(_QUOTE, _unlimited(array), _QUOTE))
         return raw
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+    is_number = pa.types.is_decimal(kind) and form.decimals.is_number
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or is_number:
         return raw
     return joined(_QUOTE, raw, _QUOTE)
+
+
+def _without_exponents(texts: pa.StringArray) -> pa.StringArray:
+    """Decimals whose texts have all digits, as 0.00000001 for 1E-8."""
+    short = pc.match_substring(texts, "E").fill_null(False)
+    plain = [format(Decimal(text), "f").encode() for text in texts.filter(short).to_pylist()]
+    return pc.replace_with_mask(texts, short, values_of(plain, pa.string())) if plain else texts
 
 
 def _unlimited(array: pa.Array) -> pa.BinaryArray:

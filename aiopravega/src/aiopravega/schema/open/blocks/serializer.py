@@ -9,6 +9,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.arrow.byte_columns import constant, joined
 from aiopravega.schema.arrow.envelope import codec_of
+from aiopravega.schema.json.columns.forms import TO_JSON, JsonForm
 from aiopravega.schema.registry.codecs import NONE
 from aiopravega.schema.registry.model import SchemaFormat
 
@@ -23,7 +24,9 @@ class RowEncoder(Protocol):
 RowKeys = Callable[[Sequence[pa.Array], int], pa.StringArray | None]
 
 
-def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, columns: pa.Schema) -> RowEncoder:
+def row_encoder(
+    form: SchemaFormat, schema: bytes | None, message: str | None, columns: pa.Schema, texts: JsonForm = TO_JSON
+) -> RowEncoder:
     """The encoder of some columns.
 
     Args:
@@ -31,6 +34,7 @@ def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, c
         schema: a text for Avro, a descriptor set for Protobuf; JSON does not need it.
         message: the name of the message, for Protobuf.
         columns: the columns that become the event.
+        texts: the texts of values in JSON.
 
     Raises:
         ConfigurationError: a column does not fit the schema.
@@ -38,7 +42,7 @@ def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, c
     if form is SchemaFormat.JSON:
         from aiopravega.schema.json.columns.encoder import JsonEncoder
 
-        return JsonEncoder(columns.names)
+        return JsonEncoder(columns.names, form=texts)
     assert schema is not None
     if form is SchemaFormat.AVRO:
         from aiopravega.schema.avro.columns.encoder import fields_of

@@ -67,7 +67,8 @@ class AvroTarget:
 class JsonTarget:
     """Columns that are found by name; the schema that an event was written with does not matter.
 
-    With `threads`, large blocks are read on all cores. Leave it out where each core has a task already.
+    With `threads`, large blocks are read on all cores. Leave it out where each core has a task already. With `whole`,
+    an event that lacks a field of the columns cannot be decoded; otherwise the field is null.
 
     Raises:
         ConfigurationError: a column has a type that JSON cannot give.
@@ -76,6 +77,7 @@ class JsonTarget:
     schema: pa.Schema
     format: str = "Json"
     threads: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         """Check the columns before any event is read."""
@@ -87,7 +89,12 @@ class JsonTarget:
         """The same decoder for every schema."""
         from aiopravega.schema.json.columns.decoder import JsonDecoder
 
-        return JsonDecoder(self.schema, threads=self.threads)
+        decoder = JsonDecoder(self.schema, threads=self.threads)
+        if not self.whole:
+            return decoder
+        from aiopravega.schema.json.columns.missing import WholeDecoder
+
+        return WholeDecoder(self.schema, decoder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega.schema.json.columns.decoder import JsonDecoder
 from aiopravega.schema.json.columns.encoder import JsonEncoder
+from aiopravega.schema.json.columns.forms import JsonDecimals, JsonForm, TimestampFormat
 
 
 def encoded(batch: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -100,6 +102,37 @@ def test_nan_and_infinity_are_written_as_spark_does_and_read():
     assert encoded(batch) == [{"x": "NaN"}, {"x": "Infinity"}, {"x": "-Infinity"}, {"x": 1}, {}]
     events = JsonEncoder(["x"]).columns(batch.columns, 5)
     assert as_text(JsonDecoder(batch.schema).decode(events).columns[0].to_pylist()) == "[nan, inf, -inf, 1.0, None]"
+
+
+@pytest.mark.parametrize(
+    ("form", "event"),
+    [
+        (JsonForm(), b'{"at":"2020-12-30T12:13:14.123000Z","price":1E-8,"all":[{"x":"2020-12-30T12:13:14.000000"}]}'),
+        (
+            JsonForm(TimestampFormat.SQL, JsonDecimals.PLAIN),
+            b'{"at":"2020-12-30 12:13:14.123000Z","price":0.00000001,"all":[{"x":"2020-12-30 12:13:14.000000"}]}',
+        ),
+        (
+            JsonForm(decimals=JsonDecimals.TEXT),
+            b'{"at":"2020-12-30T12:13:14.123000Z","price":"0.00000001","all":[{"x":"2020-12-30T12:13:14.000000"}]}',
+        ),
+    ],
+)
+def test_times_and_decimals_have_the_wanted_texts_and_are_read(form, event):
+    at = dt.datetime(2020, 12, 30, 12, 13, 14, 123000, dt.UTC)
+    row = {"at": at, "price": Decimal("1E-8"), "all": [{"x": at.replace(microsecond=0, tzinfo=None)}]}
+    decimals = pa.decimal128(38, 8)
+    every = pa.list_(pa.field("element", pa.struct([("x", pa.timestamp("us"))])))
+    schema = pa.schema([("at", pa.timestamp("us", "UTC")), ("price", decimals), ("all", every)])
+    large = Decimal("-123456789012345678901234567890.12345678")
+    batch = pa.RecordBatch.from_pylist([row, {"price": large}, {}], schema)
+
+    events = JsonEncoder(schema.names, form=form).columns(batch.columns, 3)
+    found = JsonDecoder(schema).decode(events)
+
+    assert events[0].as_py() == event
+    assert str(large).encode() in events[1].as_py()
+    assert pa.RecordBatch.from_arrays(found.columns, schema=schema).equals(batch)
 
 
 def test_names_are_quoted_like_values():
