@@ -57,9 +57,9 @@ def test_airflow_frames(open_page, client, scope, fill):
     events = scan_polars(range_of(client, f"{scope}/flights"), decode="json", columns="carrier string, delay double")
     assert names["worst_delays"].function(events).collect().rows() == [("AA", 7.5), ("UA", 1.0)]
     assert (names["sums"].into, names["check"].options) == (f"{scope}/delays", {"decode": "json"})
-    events = scan_duckdb(range_of(client, f"{scope}/flights"), decode="json", columns="carrier string, delay double")
-    assert events.query("events", names["check"].sql).fetchall() == [(True, True)]
-    assert events.query("events", names["sums"].sql).fetchall() == [("AA", 6.3), ("UA", 1.0)]
+    table = scan_duckdb(range_of(client, f"{scope}/flights"), decode="json", columns="carrier string, delay double")
+    assert table.query("events", names["check"].sql).fetchall() == [(True, True)]
+    assert table.query("events", names["sums"].sql).fetchall() == [("AA", 6.3), ("UA", 1.0)]
 
 
 async def connected(uri: str) -> SchemaRegistry:

@@ -69,7 +69,7 @@ def test_a_table_of_any_library_lands_once_by_the_same_rules(lake):
     table = lake.table()
     assert put(three(1), table) is Action.APPEND
     assert put(unread(), table) is Action.NOTHING
-    assert put(pl.from_arrow(three(2)).lazy(), table, "sunday") is Action.APPEND
+    assert put(pl.LazyFrame(pl.from_arrow(three(2))), table, "sunday") is Action.APPEND
     assert put(three(3).to_pandas(types_mapper=pd.ArrowDtype), table, generation=2) is Action.REPLACE
     assert put(three(0).to_reader(1), table, "tuesday") is Action.APPEND
     with pytest.raises(LandingError, match="generation 2"):

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
+from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
 

@@ -72,7 +72,7 @@ class Scan:
         return schema if self.columns is None else pa.schema([schema.field(name) for name in self.columns])
 
     def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
-        """The rows, read anew; `columns` are some of the columns, None: all of them."""
+        """The rows, read again; `columns` are some of the columns, None: all of them."""
         wanted = self.columns if columns is None else columns
         return read_batches(self.client, self.pieces, self.decoding, self.unit, wanted)[0]
 
@@ -81,7 +81,7 @@ class Scan:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The rows, read anew, for libraries that take Arrow's C interface."""
+        """The rows, read again, for libraries that take Arrow's C interface."""
         return self.batches().__arrow_c_stream__(requested_schema)
 
 

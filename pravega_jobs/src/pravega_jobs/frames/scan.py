@@ -57,7 +57,7 @@ def scan_duckdb(
 
     Args:
         of: the range, such as `take` and `range_of` give it. Its client has to be open when the relation is computed.
-        connection: the database of the relation; None: one of its own, in memory.
+        connection: the database of the relation; None: a new one, in memory.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
         options: as of `read_arrow`.
 
@@ -84,14 +84,14 @@ def lazy_frame(scan: Scan) -> "pl.LazyFrame":
 
 
 def relation(scan: Scan, connection: "duckdb.DuckDBPyConnection | None" = None) -> "duckdb.DuckDBPyRelation":
-    """A relation of DuckDB with the rows of a scan; `connection` is its database, by default one of its own."""
+    """A relation of DuckDB with the rows of a scan; `connection` is its database, by default a new one."""
     import duckdb
 
     return (connection or duckdb.connect()).from_arrow(scan)
 
 
 def lazy_type(kind: Any) -> "Callable[[Scan], Any] | None":
-    """The function that makes a frame of this type of a scan, which reads when it is computed; None: it is no such.
+    """The function that makes a lazy frame of this type of a scan; None: the type is another.
 
     Raises:
         ConfigurationError: its package is not installed.

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties, predicate
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_folder
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_folder
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.parquet import local_path, own_columns
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_folder
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_folder
 from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, check_columns, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
+from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
 

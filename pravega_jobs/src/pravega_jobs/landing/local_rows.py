@@ -14,9 +14,8 @@ from aiopravega.errors import LandingError
 from aiopravega.schema.arrow.arrays import list_of
 from aiopravega.schema.arrow.sql_columns import sql_type
 from pravega_jobs.landing.postgres_copy import copy_batches
-from pravega_jobs.landing.rows import Copied
 from pravega_jobs.landing.rules import Landing
-from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.landing.staged_files import Copied, StagedFiles
 from pravega_jobs.tables import batches_of
 
 # Bytes of Arrow's columns that become a group of rows in a file, and bytes of a file after which the next one begins.

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -32,7 +31,7 @@ from pravega_jobs.landing.rules import (
     Standing,
     decide,
 )
-from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, locked, new_folder
 from pravega_jobs.landing.table_kind import LandingTable
 
 _WORK: Final = ".landing"

@@ -29,8 +29,8 @@ from pravega_jobs.landing.postgres_sql import (
     statements,
     transaction,
 )
-from pravega_jobs.landing.rows import Copied, Rows
 from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.staged_files import Copied, Rows
 from pravega_jobs.landing.table_kind import LandingTable
 
 _STAGING: Final = "pravega_staged_"

@@ -1,7 +1,7 @@
 """Rows for a table of PostgreSQL, copied into a staging table in one transaction.
 
 Columns of Arrow become the lines that COPY takes in its text format; types without a text are refused. Rows that are
-copied again get another name: the landing takes those of the names that count.
+copied again get another name: the landing takes the rows under the names that count.
 """
 
 import io
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.postgres_sql import quoted, transaction
-from pravega_jobs.landing.rows import Copied
+from pravega_jobs.landing.staged_files import Copied
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.postgres_copy import copy_batches
-from pravega_jobs.landing.rows import Copied
 from pravega_jobs.landing.rules import Landing
-from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.landing.staged_files import Copied, StagedFiles
 from pravega_jobs.spark.frames import count_of, counted, with_constants
 
 if TYPE_CHECKING:

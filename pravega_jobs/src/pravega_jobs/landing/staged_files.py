@@ -1,18 +1,21 @@
-"""Rows as Parquet files, in a new folder that no table shows yet."""
+"""Rows on their way into a table, and Parquet files of them in a new folder that no table shows yet.
+
+`spark_rows` has the rows of a DataFrame of Spark, `local_rows` the rows of a table in this process.
+"""
 
 import fcntl
 import os
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.rules import OWN_COLUMNS
+from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +59,42 @@ class StagedFiles:
         return cls(folder, files, tuple(parquet.read_metadata(file).num_rows for file in files))
 
 
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The try of a task that copies rows, and how many it has copied."""
+
+    task: str
+    rows: int
+
+
+class Rows(Protocol):
+    """Rows on their way into a table: a DataFrame of Spark, or a table in this process."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def types(self) -> dict[str, str]:
+        """The columns and their types, as Spark's `simpleString` spells them."""
+
+    def arrow_schema(self) -> "pa.Schema":
+        """The columns as Arrow's types."""
+
+    def write_files(self, landing: Landing, folder: Path, own: Mapping[str, str]) -> StagedFiles:
+        """Write the rows as Parquet files into a new folder, with more columns of one text each.
+
+        Raises:
+            LandingError: they cannot be written as they are.
+        """
+
+    def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
+        """Copy the rows into a staging table of PostgreSQL; returns the tries that count.
+
+        Raises:
+            LandingError: they cannot be written as they are.
+        """
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, which is made if it is missing: others wait. The lock ends with the process.
@@ -97,7 +136,7 @@ def _remove_abandoned(inside: Path) -> None:
     """Remove the folders whose process has ended: their locks are free."""
     for lock in inside.glob(f"{_PREFIX}*{_LOCK}"):
         try:
-            with lock.open("r+b") as file:  # "ab" would make it anew, after another process has removed it
+            with lock.open("r+b") as file:  # "ab" would make it again, after another process has removed it
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file.fileno()).st_nlink:  # else another process was faster
                     shutil.rmtree(lock.with_suffix(""), ignore_errors=True)

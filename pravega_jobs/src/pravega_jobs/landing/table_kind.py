@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
+from pravega_jobs.landing.staged_files import Rows
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget

@@ -86,8 +86,8 @@ def pravega_task(
     the DAG. Readers, lazy frames and relations have a few megabytes of the range in memory at a time.
 
     What it returns is written once to the stream `into`, or landed once in `table`; the task's result then has the
-    facts of that. Without both, the function's result is the task's result. At the end, the interval that the range
-    names is done, or has failed, as with `@task.pravega_range`. A task that is killed after its write and is tried
+    facts of the write. Without both, the function's result is the task's result. At the end, the interval of the range
+    is done, or has failed, as with `@task.pravega_range`. A task that is killed after its write and is tried
     again calls the function again, and adds nothing: the function must make the same rows of the same events.
 
     Args:
