@@ -60,7 +60,14 @@ def change_plan(
     assert changes is not None
     text = None if options.schema is None else options.schema.decode(errors="replace")
     source = chosen = schema_of_events = None
-    if options.format is not Format.DEBEZIUM or options.registry is not None:
+    by_canal = options.format is Format.CANAL
+    if by_canal:
+        if given is None:
+            raise ConfigurationError(
+                "decode=canal-json needs the columns: give them as SQL writes them with option 'columns' (id long, "
+                "price decimal(10,2)) or with .schema(…) on the reader, and _change_type among them"
+            )
+    elif options.format is not Format.DEBEZIUM or options.registry is not None:
         groups, version = registered()
         chosen = version.schema_info
         source = RegisteredChanges(groups, ChangeTexts(chosen.format, chosen.type, chosen.schema_data))
@@ -77,7 +84,10 @@ def change_plan(
                 f"option 'metadata_columns' asks for {', '.join(lacking)}, which .schema(…) does not have: "
                 "name them there"
             )
-        return ChangesPlan(ChangePlan(given, changes, meanings), options.on_error, source=source)
+        of_given = ChangePlan(given, changes, meanings)
+        if by_canal:
+            _check_zones(of_given.table)
+        return ChangesPlan(of_given, options.on_error, source=source, by_canal=by_canal)
     about = asked or _DEFAULT
     if changes.new_columns is NewColumns.REST and metadata.REST not in about:
         about = (*about, metadata.REST)
@@ -88,3 +98,13 @@ def change_plan(
         table = table_columns(chosen)
     plan = ChangePlan(columns_for(table, changes, about), changes, None if schema_of_events else meanings)
     return ChangesPlan(plan, options.on_error, schema_of_events, source)
+
+
+def _check_zones(table: pa.Schema) -> None:
+    """Refuse columns of the table that are points in time: Canal writes times without their zone."""
+    for one in table:
+        if pa.types.is_timestamp(one.type) and one.type.tz is not None:
+            raise ConfigurationError(
+                f"column {one.name!r} is a point in time, but Canal writes times without a zone: make it "
+                "timestamp_ntz, and convert it with the zone of Canal's server"
+            )

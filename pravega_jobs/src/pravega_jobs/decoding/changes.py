@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.schema.registry.model import SchemaFormat
+from pravega_jobs.debezium.changes.canal import CanalEnvelopes
 from pravega_jobs.debezium.changes.decoder import ChangeDecoder
 from pravega_jobs.debezium.changes.envelope import Opener
+from pravega_jobs.debezium.changes.options import Changes
 from pravega_jobs.debezium.changes.plan import ChangePlan
 from pravega_jobs.debezium.changes.registered.envelopes import RegisteredEnvelopes
 from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
@@ -24,6 +26,7 @@ from pravega_jobs.decoding.registries import Registered
 
 logger = logging.getLogger(__name__)
 _FORM: Final = "a change event of Debezium"
+_OF_CANAL: Final = "a change event of Canal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,15 @@ class ChangesPlan:
     """The plan by which change events become rows.
 
     `schema_of_events` is the schema that the events carry, as JSON; None if the user gave a schema, or the columns.
-    `source` has the groups of the registry with the schemas of headers; None if the events have no headers.
+    `source` has the groups of the registry with the schemas of headers; None if the events have no headers. `by_canal`:
+    the events are Canal's.
     """
 
     plan: ChangePlan
     on_error: OnError
     schema_of_events: str | None = None
     source: "RegisteredChanges | None" = None
+    by_canal: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -82,11 +87,16 @@ class ChangesDecoder:
 
     def __init__(self, plan: ChangesPlan) -> None:
         self._inner = ChangeDecoder(plan.plan)
-        self._failures = Failures(plan.on_error, _FORM)
+        self._failures = Failures(plan.on_error, _OF_CANAL if plan.by_canal else _FORM)
         self._left_out: Counter[str] = Counter()
         self._reported: set[str] = set()
         self._source = plan.source
         self._openers: dict[StreamName, Opener] = {}
+        self._canal: CanalEnvelopes | None = None
+        if plan.by_canal:
+            options = plan.plan.options
+            key = options.key if options.changes is Changes.UPSERT else None
+            self._canal = CanalEnvelopes(plan.plan.table, key)
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
         """The rows of some events of a segment; `offsets` has the offset of each event, in bytes.
@@ -120,7 +130,7 @@ class ChangesDecoder:
     def _opener(self, stream: StreamName) -> Opener | None:
         if self._source is not None and stream not in self._openers:
             self._openers[stream] = self._source.opener(stream)
-        return self._openers.get(stream)
+        return self._openers.get(stream, self._canal)
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of events without a row, by their kind, and of dropped events."""

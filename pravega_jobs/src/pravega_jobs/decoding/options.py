@@ -30,12 +30,13 @@ class Format(StrEnum):
     DEBEZIUM = "debezium-json"
     DEBEZIUM_AVRO = "debezium-avro"
     DEBEZIUM_PROTOBUF = "debezium-protobuf"
+    CANAL = "canal-json"
     AUTO = "auto"
 
     @property
     def is_changes(self) -> bool:
-        """True if the events are changes by Debezium."""
-        return self.startswith("debezium-")
+        """True if the events are changes by Debezium or Canal."""
+        return self is Format.CANAL or self.startswith("debezium-")
 
     @property
     def payload(self) -> str:
@@ -236,7 +237,14 @@ def _columns(given: Options, form: Format, source: SchemaOptions) -> str | None:
 def _changes(given: Options, form: Format, source: SchemaOptions, on_error: OnError) -> "ChangeOptions":
     from pravega_jobs.decoding.change_options import change_options
 
-    if form is Format.DEBEZIUM and source.registry is None:
+    if form is Format.CANAL:
+        useless = [name for name in (*SCHEMA_OPTIONS, _LARGEST) if given.text(name)]
+        if useless:
+            raise ConfigurationError(
+                f"option {useless[0]!r} has no use with decode={form}: the columns are given with option "
+                f"{COLUMNS_OPTION!r}, or with .schema(…)"
+            )
+    elif form is Format.DEBEZIUM and source.registry is None:
         useless = [name for name in (_TYPE, _VERSION, _LARGEST) if given.text(name)]
         if useless:
             raise ConfigurationError(

@@ -132,7 +132,7 @@ def decoding_of(
             lambda: _newest(chosen, client, ranges),
             lambda: registered_groups(chosen, source, [stream]),
         )
-        described = "the rules of Debezium's change events"
+        described = f"the rules of {'Canal' if plan.by_canal else 'Debezium'}'s change events"
     else:
         plan = decode_plan(chosen, source, [stream], given)
         described = _described(plan, stream, chosen)
@@ -144,7 +144,8 @@ def _chosen(options: FrameOptions, stream: StreamName, registry: SchemaRegistry 
     """The options with the registry, if it has to be asked; raw if there is nothing to decode by."""
     decode = options.decode
     if options.named:
-        asks = decode.schema is None and decode.columns is None and decode.format not in (Format.RAW, Format.DEBEZIUM)
+        of_events = decode.format in (Format.RAW, Format.DEBEZIUM, Format.CANAL)
+        asks = decode.schema is None and decode.columns is None and not of_events
         return replace(decode, registry=options.registry) if asks and registry is not None else decode
     if registry is None:
         if decode != DecodeOptions(format=Format.AUTO):

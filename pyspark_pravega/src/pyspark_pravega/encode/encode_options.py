@@ -65,8 +65,10 @@ class EncodeOptions:
             raise ConfigurationError(
                 f"option {ENCODE!r} is 'auto', but a write has to say: json, avro, protobuf or debezium-json"
             )
-        if form in (Format.DEBEZIUM_AVRO, Format.DEBEZIUM_PROTOBUF):
-            raise ConfigurationError(f"change events are written as JSON: encode={Format.DEBEZIUM}, not encode={form}")
+        if form in (Format.DEBEZIUM_AVRO, Format.DEBEZIUM_PROTOBUF, Format.CANAL):
+            raise ConfigurationError(
+                f"change events are written as Debezium's JSON: encode={Format.DEBEZIUM}, not encode={form}"
+            )
         if form is Format.DEBEZIUM:
             # Imported here: a process that copies raw events does not load the modules of change events.
             from pyspark_pravega.encode.written_changes import check_idle, written_changes

@@ -158,7 +158,7 @@ def test_a_schema_may_stand_in_a_file(tmp_path, payloads):
     [
         (
             {"decode": "thrift"},
-            "must be one of raw, json, avro, protobuf, debezium-json, debezium-avro, debezium-protobuf, auto",
+            "must be one of raw, json, avro, protobuf, debezium-json, debezium-avro, debezium-protobuf, canal-json, a",
         ),
         ({"on_error": "drop"}, "option 'on_error' is for decoded events"),
         ({"decode": "json", "on_error": "ignore"}, "must be one of fail, null, drop"),

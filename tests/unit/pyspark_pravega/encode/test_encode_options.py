@@ -74,9 +74,10 @@ def test_times_and_decimals_of_json_have_the_texts_of_the_options():
         ({"encode": "avro", "json_decimals": "text"}, "'json_decimals' is for encode=json, not for encode=avro"),
         ({"timestamp_format": "sql"}, "'timestamp_format' is for events that are encoded"),
         ({"encode": "debezium-json", "key": "id", "timestamp_format": "sql"}, "timestamp_format"),
+        ({"encode": "canal-json"}, "change events are written as Debezium's JSON"),
     ],
 )
-def test_texts_of_json_are_for_json_only(given, said):
+def test_formats_and_texts_that_no_write_has_are_refused(given, said):
     with pytest.raises(ConfigurationError, match=said):
         parse(**given)
 
