@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Context, XComArg
@@ -45,11 +45,13 @@ class _SqlOperator(PravegaFrameRangeOperator):
         need("duckdb")
         import duckdb
 
+        from pravega_jobs.commands.queries import lock
         from pravega_jobs.frames.read import plan_read
 
-        database = duckdb.connect(config={"enable_external_access": "false"})
-        database.register(_EVENTS, plan_read(taken, None, registry, options).scan)  # type: ignore[arg-type]  # as above
-        database.execute("SET lock_configuration = true")
+        # One thread: a further try makes the same sums of floating-point numbers, and the same order.
+        database = duckdb.connect(config={"threads": 1})
+        database.register(_EVENTS, plan_read(taken, None, registry, cast("Any", options)).scan)
+        lock(database)
         with _query_errors():
             statements = duckdb.extract_statements(self.sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
