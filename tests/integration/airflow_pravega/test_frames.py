@@ -1,7 +1,13 @@
 """Ranges as frames in real DAG runs, without Spark: read, written and landed once, asked by SQL, checked."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,7 +20,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, task
 from deltalake import DeltaTable
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.sql import PravegaSqlCheckOperator, PravegaSqlOperator
@@ -139,6 +145,54 @@ def test_what_comes_of_a_range_is_landed_once(run, dag, cuts, fly, tmp_path, sta
     assert sorted((row["carrier"], row["delay"]) for row in found) == [("AA", 12.5), ("UA", 1.0)]
     assert {row["_consumer"] for row in found} == {"ada"}
     assert states() == [("done", "")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("event", "function"),
+    [
+        ("call", "declare"),
+        ("return", "declare"),
+        ("call", "write_arrow"),
+        ("call", "_write"),
+        ("return", "write_event_batches"),
+        ("return", "write_arrow"),
+        ("return", "described"),
+    ],
+)
+def test_a_process_killed_at_a_step_and_run_again_writes_once(client, stream, fly, sums, states, event, function):
+    fly()
+    job = Path(__file__).with_name("frame_job.py")
+
+    def work(*step: str) -> int:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, str(job), stream.scope, *step]
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=600, check=False)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()[-3000:]
+        return done.returncode
+
+    assert work(event, function) == -signal.SIGKILL
+    assert work() == 0
+    with client.follow(sums, since="earliest") as follower:
+        found = [json.loads(next(follower).data) for _ in range(2)]
+        assert client.tail(sums) == follower.cut
+    assert [(each["carrier"], each["delay"]) for each in found] == [("AA", 12.5), ("UA", 1.0)]
+    assert states() == [("done", "")]
+
+
+def test_the_example_without_spark_writes_the_delays(run, client, stream, write, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "example_dags" / "airflow"))
+    example = import_module("flights_polars")
+    flights = [("UA", 2.0), ("UA", 4.0), ("DL", -1.0), ("DL", None)]
+    days = [{"departure": "2013-01-01T05:00:00", "carrier": name, "dep_delay": delay} for name, delay in flights]
+    write(*(json.dumps(day).encode() for day in days))
+    done = run(example.flights_polars, DAYS[0], {"flights": str(stream), "delays": f"{stream.scope}/delays"})
+    cuts = StreamCutRange.from_json(done.result("delays")["cuts"])
+    rows = [json.loads(event.data) for event in client.read(cuts)]
+    assert sorted(rows, key=lambda row: row["carrier"]) == [
+        {"day": "2013-01-01", "carrier": "DL", "flights": 2, "departed": 1, "delay_minutes": -1.0},
+        {"day": "2013-01-01", "carrier": "UA", "flights": 2, "departed": 2, "delay_minutes": 6.0},
+    ]
 
 
 @pytest.mark.parametrize(

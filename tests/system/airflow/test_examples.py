@@ -211,6 +211,7 @@ EXAMPLES = {
     "flights_delays": Example(after_delays, flights(FIRST, date(2013, 1, 10))),
     "flights_backfill": Example(after_backfill, flights(FIRST, FIRST), conf=whole),
     "flights_taskflow": Example(after_taskflow, flights(FIRST, FIRST)),
+    "flights_polars": Example(after_taskflow, flights(FIRST, FIRST)),
     "flights_submitted": Example(after_submitted, flights(FIRST, FIRST)),
     "flights_month": Example(after_month, month, logical_date=FEBRUARY),
     "flights_year": Example(after_year, year),
