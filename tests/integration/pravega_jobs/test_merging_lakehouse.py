@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -20,9 +21,9 @@ from tests.integration.pravega_jobs.merging_job import (
     rows_of,
 )
 
-from aiopravega.errors import LandingError
+from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing import Action, DeltaFolder
-from pravega_jobs.merging import Evolution, Unsent
+from pravega_jobs.merging import Evolution, Unsent, merge_changes
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import Merging
 
@@ -249,3 +250,22 @@ def test_a_program_that_is_killed_again_and_again_merges_each_range_once(kind, t
         model.take(random_range(number, 1))
     assert rows_of(table) == model.shown()
     assert len(table.holdings()) == ranges
+
+
+def test_tables_of_this_process_are_merged_without_spark(table):
+    def merged(number, changes, convert=lambda changes: changes):
+        asked = merge_of(number)
+        return merge_changes(convert(columns_of(changes)), table, asked.landing, asked.rules)
+
+    first = merged(0, [(1, 10, "a", 1), (2, 20, "b", 2), (1, 11, ..., 3), (3, 30, "c", 4)])
+    assert (first.counts.inserted, rows_of(table)) == (3, {1: (11, "a"), 2: (20, "b"), 3: (30, "c")})
+    second = merged(1, [(3, None, None, 12), (2, 21, ..., 11), (4, 40, None, 13)], pl.from_arrow)
+    assert (second.counts.inserted, second.counts.updated, second.counts.deleted) == (1, 1, 1)
+    assert rows_of(table) == {1: (11, "a"), 2: (21, "b"), 4: (40, None)}
+    again = merged(1, [(9, 9, "never", 99)], lambda changes: changes.to_reader())
+    assert (again.action, again.holding) == (Action.NOTHING, second.holding)
+    merge(table, merge_of(2), [(4, 41, "d", 21)])  # as Spark stages it
+    assert rows_of(table)[4] == (41, "d")
+    asked = merge_of(3, ghosts="remove")
+    with pytest.raises(ConfigurationError, match="need a DataFrame of Spark"):
+        merge_changes(columns_of([]), table, asked.landing, asked.rules)

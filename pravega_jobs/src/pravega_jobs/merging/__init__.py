@@ -1,6 +1,6 @@
 """Merging: changes of database rows into a table, each range once, and no row back in time."""
 
-from pravega_jobs.merging.merge import merge_changes
+from pravega_jobs.merging.merge import merge_changes, merge_into
 from pravega_jobs.merging.merges import Counts, Merge, Merged
 from pravega_jobs.merging.rules import Deletes, Evolution, Ghosts, MergeRules, RowHistory, TableRules, Unsent
 
@@ -16,4 +16,5 @@ __all__ = [
     "TableRules",
     "Unsent",
     "merge_changes",
+    "merge_into",
 ]

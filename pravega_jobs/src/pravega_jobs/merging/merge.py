@@ -1,21 +1,76 @@
 """Merges of the changes of a range: nothing is run if the table holds the range, and the commit checks it again."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Action, Landing
-from pravega_jobs.landing.spark_rows import SparkRows
+from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
 from pravega_jobs.merging.merges import Merge, Merged
-from pravega_jobs.merging.rules import MergeRules
+from pravega_jobs.merging.rules import Deletes, Evolution, Ghosts, MergeRules, RowHistory, Unsent
 from pravega_jobs.merging.state import merge_target
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from pravega_jobs.merging.target import MergeTarget
 
 
-def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Landing, rules: MergeRules) -> Merged:
+def merge_into(
+    changes: Any,
+    table: LandingTable | str,
+    cuts: StreamCutRange | Mapping[str, str],
+    *,
+    key: Sequence[str],
+    consumer: str | None = None,
+    interval: str | None = None,
+    deletes: Deletes | str = Deletes.HARD,
+    new_columns: Evolution | str = Evolution.FAIL,
+    unsent: Unsent | str = Unsent.FAIL,
+    ghosts: Ghosts | str = Ghosts.KEEP,
+    history: RowHistory | str = RowHistory.NONE,
+) -> Merged:
+    """Merge the changes of a range into a table of Delta or Iceberg, once.
+
+    The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
+    not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
+
+    Args:
+        changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns `_change_type`,
+            `_sequence` and, for PostgreSQL, `_unchanged`: a DataFrame of Spark, or what DuckDB reduces in this process,
+            a table of Arrow, pandas or Polars, a LazyFrame, or record batches. Without Spark, `ghosts` are kept, and
+            there is no `history`.
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
+        cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
+        key: the columns that identify a row; the same for all merges into the table.
+        consumer: the consumer of the stream; by default as in `cuts`.
+        interval: the name of the interval; by default as in `cuts`.
+        deletes: `hard` removes a deleted row. `soft` keeps it with its last values, and `_deleted`. The same for all
+            merges into the table.
+        new_columns: the treatment of columns that the table lacks: `fail`, `ignore` them, or `add` them.
+        unsent: the treatment of an update that lacks values (TOAST), of a row that the table lacks: `fail`, or `null`.
+        ghosts: the treatment of rows that are older than a snapshot whose end is in the range, and not in it: `keep`
+            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
+            `_op`, `_snapshot` and `_ingested_at` too, and ranges in their order, and it runs a job that finds the
+            snapshot.
+        history: `scd2` keeps every version of a row, in a table that also has `_valid_from`, `_valid_to`, `_current`
+            and `_end_sequence`. It needs the column `_source_ts`, and ranges in their order. The same for all merges
+            into the table.
+
+    Returns:
+        The holding of the interval, and counts of what happened to the changes.
+
+    Raises:
+        ConfigurationError: something is not given, or does not go with `history`, or the text names no table that can
+            be merged into.
+        LandingError: the table must not take the changes, or cannot.
+    """
+    rules = MergeRules.of(key, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history)
+    return merge_changes(changes, table, landing_of(cuts, consumer, interval), rules)
+
+
+def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rules: MergeRules) -> Merged:
     """Merge the changes of a range into a table of Delta or Iceberg, once.
 
     The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
@@ -23,7 +78,8 @@ def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Land
 
     Args:
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns that
-            `change_options` asks for.
+            `change_options` asks for: a DataFrame of Spark, or what DuckDB reduces in this process, a table of Arrow,
+            pandas or Polars, a LazyFrame, or record batches.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
         landing: the interval and its range.
         rules: the rules of the merge.
@@ -32,7 +88,8 @@ def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Land
         The holding of the interval, and counts of what happened to the changes.
 
     Raises:
-        ConfigurationError: the text names no table that can be merged into, or a column is missing.
+        ConfigurationError: the text names no table that can be merged into, a column is missing, or the rules need
+            Spark.
         LandingError: the table must not take the changes, or cannot.
     """
     from pravega_jobs.debezium.changes.metadata import UNCHANGED
@@ -40,6 +97,8 @@ def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Land
     from pravega_jobs.merging.snapshot_frames import newest_whole_snapshot
 
     target, merge = merge_target(table_of(table) if isinstance(table, str) else table), Merge(landing, rules)
+    if not is_spark(changes):
+        return _merge_local(changes, target, merge)
     in_order = not rules.keeps_deleted or UNCHANGED in changes.columns or rules.removes_ghosts
     held = target.decide(merge, in_order=in_order)
     if held is not None:
@@ -54,3 +113,26 @@ def merge_changes(changes: "DataFrame", table: LandingTable | str, landing: Land
     columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema
     with target.staging(columns, merge) as folder:
         return target.commit(SparkRows(reduced).write_files(merge.landing, folder, {}), merge, in_order=in_order)
+
+
+def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
+    """Merge a table of this process, whose last changes DuckDB finds."""
+    from pravega_jobs.debezium.changes.metadata import UNCHANGED
+    from pravega_jobs.landing.local_rows import LocalRows
+    from pravega_jobs.merging.local_changes import last_changes
+    from pravega_jobs.tables import check_table, schema_of
+
+    if merge.rules.keeps_history or merge.rules.removes_ghosts:
+        raise ConfigurationError(
+            "history='scd2' and ghosts='remove' need a DataFrame of Spark: read the changes with Spark, or leave it out"
+        )
+    check_table(changes)
+    columns = schema_of(changes)  # None: a LazyFrame does not know them before it is computed
+    in_order = not merge.rules.keeps_deleted or columns is None or UNCHANGED in columns.names
+    held = target.decide(merge, in_order=in_order)
+    if held is not None:
+        return Merged(Action.NOTHING, held)
+    with last_changes(changes, merge.rules.key) as reduced:
+        rows = LocalRows(reduced)
+        with target.staging(rows.arrow_schema(), merge) as folder:
+            return target.commit(rows.write_files(merge.landing, folder, {}), merge, in_order=in_order)

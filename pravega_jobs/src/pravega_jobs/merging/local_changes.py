@@ -1,0 +1,147 @@
+"""Tables from changes without Spark: the last change of each key, by DuckDB in this process.
+
+DuckDB keeps the changes in a temporary database, which goes to disk when it outgrows memory. What each value is taken
+from is the rule of `change_frames`, which says the same for Spark. Of two changes at one position, the later event
+wins.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
+from pravega_jobs.spark.options import CORRUPT
+from pravega_jobs.tables import batches_of, check_table, need
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ABOUT: Final = frozenset((*TYPES, CORRUPT))
+_ORDER: Final = "_order of events"
+_CHANGES: Final = "changes"
+_ROWS: Final = 64 * 1024
+_EMPTIED: Final = (
+    "the range has a truncate, which no merge can follow: empty the target and merge what comes after it, or read with "
+    "truncates=drop"
+)
+
+
+@contextmanager
+def current_rows(changes: Any, key: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
+    """The table as it is after all of some changes, while a block reads it: the last change of each key.
+
+    Deleted rows are gone.
+
+    Args:
+        changes: of one table, read from its snapshot on: a table or record batches with the columns `_change_type`,
+            `_sequence` and, for PostgreSQL, `_unchanged`, as `read_arrow` gives them with `changes=upsert`.
+        key: the columns that identify a row.
+
+    Raises:
+        ConfigurationError: a column is missing, the changes are not a table, or DuckDB is not installed.
+    """
+    with _stored(changes, key) as (database, names):
+        emptied = f"(select max({_named(SEQUENCE)}) from {_CHANGES} where {_named(CHANGE_TYPE)} = 'truncate')"
+        left = (
+            f"select * from {_CHANGES} where {_named(CHANGE_TYPE)} is distinct from 'truncate' "
+            f"and ({emptied} is null or {_named(SEQUENCE)} > {emptied})"
+        )
+        kept = ", ".join(_named(name) for name in names if name not in _ABOUT or name == UNCHANGED)
+        query = f"select {kept} from ({_last(left, key, names)}) where {_named(CHANGE_TYPE)} <> 'delete'"
+        yield database.sql(query).to_arrow_reader(_ROWS)
+
+
+@contextmanager
+def last_changes(changes: Any, key: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
+    """The last change of each key, with deletes, for a merge, while a block reads it.
+
+    Args:
+        changes: as for `current_rows`, of a range.
+        key: the columns that identify a row.
+
+    Raises:
+        ConfigurationError: as `current_rows`, or the range has a truncate.
+    """
+    with _stored(changes, key) as (database, names):
+        if database.sql(f"select 1 from {_CHANGES} where {_named(CHANGE_TYPE)} = 'truncate' limit 1").fetchall():
+            raise ConfigurationError(_EMPTIED)
+        yield database.sql(_last(f"select * from {_CHANGES}", key, names)).to_arrow_reader(_ROWS)
+
+
+@contextmanager
+def _stored(changes: Any, key: Sequence[str]) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]":
+    """The changes in a database, numbered in their order, and the names of their columns."""
+    need("duckdb")
+    check_table(changes)
+    import duckdb
+
+    rows = batches_of(changes)
+    names = list(rows.schema.names)
+    lacking = [name for name in (*key, CHANGE_TYPE, SEQUENCE) if name not in names]
+    if not key:
+        raise ConfigurationError("a table from changes needs the columns of its key")
+    if lacking:
+        raise ConfigurationError(
+            f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it "
+            "with option 'metadata_columns'"
+        )
+    with tempfile.TemporaryDirectory(prefix="pravega-changes-") as folder:
+        config: dict[str, Any] = {"temp_directory": folder, "threads": 1}
+        with duckdb.connect(str(Path(folder) / "changes.db"), config=config) as database:
+            database.execute("SET TimeZone = 'UTC'")
+            database.register("given", _numbered(rows))
+            database.execute(f"create table {_CHANGES} as from given")
+            yield database, names
+
+
+def _numbered(rows: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The changes without rows as they were before an update, with their number in the order of events."""
+    schema = rows.schema.append(pa.field(_ORDER, pa.int64()))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        seen = 0
+        for batch in rows:
+            numbers = pa.array(range(seen, seen + batch.num_rows), pa.int64())
+            seen += batch.num_rows
+            whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
+            yield whole.filter(pc.fill_null(pc.not_equal(batch.column(CHANGE_TYPE), "update_preimage"), True))
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _last(changes: str, key: Sequence[str], names: Sequence[str]) -> str:
+    """The query for one row of each key: of each column the last value that was sent."""
+    knows = UNCHANGED in names
+    selected: list[str] = []
+    for name in names:
+        if name in key:
+            selected.append(_named(name))
+        elif name == UNCHANGED:
+            never = [
+                f"case when bool_and(coalesce(list_contains({_named(UNCHANGED)}, {_text(each)}), false)) "
+                f"then {_text(each)} end"
+                for each in names
+                if each not in _ABOUT and each not in key
+            ]
+            listed = f"list_filter([{', '.join(never)}], lambda one: one is not null)" if never else "[]"
+            selected.append(f"cast({listed} as varchar[]) as {_named(name)}")
+        else:
+            sent = f"list_contains({_named(UNCHANGED)}, {_text(name)}) is not true"
+            only = f" filter (where {sent})" if knows and name not in _ABOUT else ""
+            value = f"arg_max({{'value': {_named(name)}}}, ({_named(SEQUENCE)}, {_named(_ORDER)})){only}"
+            selected.append(f"({value}).value as {_named(name)}")
+    return f"select {', '.join(selected)} from ({changes}) group by {', '.join(map(_named, key))}"
+
+
+def _named(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
