@@ -67,7 +67,8 @@ def test_a_server_that_is_not_there_is_said_soon(nobody):
     works, text = PravegaHook(nobody).test_connection()
     assert not works
     assert text.startswith("The controller at tcp://127.0.0.1:")
-    assert "fails: PravegaConnectionError" in text
+    # Within the time limit of the connection, which is a second: a slow machine may need it for the refusal.
+    assert "fails: PravegaConnectionError" in text or "fails: PravegaTimeoutError" in text
 
 
 def test_a_scope_that_does_not_exist_is_a_failure_with_its_name(connection):
