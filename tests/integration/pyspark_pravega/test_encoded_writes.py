@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -51,6 +52,28 @@ def orders(spark):
 def registry(pravega_emulator):
     with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
         yield opened
+
+
+def test_json_has_the_asked_texts_and_readers_may_want_all_fields(write, spark, events_in, make_stream, pravega_config):
+    sink = make_stream(1)
+    columns = "id int, price decimal(10,8), at timestamp"
+    whole = spark.sql("select 1 id, cast(1e-8 as decimal(10,8)) price, timestamp '2020-12-30 12:13:14.123Z' at")
+    write(whole, sink, encode="json", timestamp_format="sql", json_decimals="text")
+    write(spark.sql("select 2 id, cast(null as timestamp) at"), sink, encode="json", timestamp_format="iso")
+
+    named = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
+    reader = spark.read.format("pravega").options(**named, decode="json", columns=columns, on_error="null")
+    strict = reader.option("missing_fields", "fail").load().collect()
+
+    events = [event.data for event in events_in(sink)]
+    assert events == [b'{"id":1,"price":"0.00000001","at":"2020-12-30 12:13:14.123000Z"}', b'{"id":2}']
+    [good, bad] = sorted(strict, key=lambda row: row.id is None)
+    assert (good.id, good.price, good.at.astimezone(UTC)) == (
+        1,
+        Decimal("1E-8"),
+        datetime(2020, 12, 30, 12, 13, 14, 123000, UTC),
+    )
+    assert (good._corrupt_event, bad.id, bytes(bad._corrupt_event)) == (None, None, events[1])
 
 
 def test_a_row_becomes_a_json_event_in_the_segment_of_its_key_column(write, orders, events_in, make_stream, client):
