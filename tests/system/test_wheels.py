@@ -55,6 +55,9 @@ OF_SPARK_IN_JOBS = tuple(
 )
 OF_ARROW_IN_JOBS = (
     "pravega_jobs.merging.",
+    "pravega_jobs.landing.local_rows",
+    "pravega_jobs.decoding.",
+    "pravega_jobs.tables",
     "pravega_jobs.debezium.changes",
     "pravega_jobs.frames",
     "pravega_jobs.commands.",

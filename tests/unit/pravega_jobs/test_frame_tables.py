@@ -14,9 +14,9 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId
 from pravega_jobs.decoding.options import Format
+from pravega_jobs.frame_kinds import FrameKind
 from pravega_jobs.frames.decoding import decoding_of
 from pravega_jobs.frames.events import event_batches
-from pravega_jobs.frames.kinds import FrameKind
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.spark.options import READ_BEFORE
 from pravega_jobs.tables import batches_of, check_table, schema_of

@@ -2,18 +2,19 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
 from airflow.sdk import Context
 
 from aiopravega.blocking.intervals import TakenRange
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.frames.range import PravegaFrameRangeOperator
-from pravega_jobs.frames.kinds import FRAMES, FrameKind
-from pravega_jobs.tables import TABLES, is_table
+from pravega_jobs.frame_kinds import FRAMES, FrameKind
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 
 class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator):
@@ -38,7 +39,7 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
         """
         arguments, name = self.bind(context), self.range_name
 
-        def work(taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str], largest: int) -> Any:
+        def work(taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], largest: int) -> Any:
             arguments.arguments[name] = self.kind.read(taken, registry, options, largest)
             made = self.python_callable(*arguments.args, **arguments.kwargs)
             self._check_returned(made)
@@ -47,6 +48,8 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
         return self._handle_output(self.process_range(context, arguments.arguments[name], work))
 
     def _check_returned(self, made: Any) -> None:
+        from pravega_jobs.tables import TABLES, is_table
+
         called, target = self.python_callable.__name__, self.into or self.table
         if is_table(made) and target is None:
             raise ConfigurationError(

@@ -4,12 +4,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.sdk import Context
 
 from aiopravega.blocking.intervals import TakenRange
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
 from airflow_pravega.connections.postgres import libpq_dsn
@@ -27,6 +26,9 @@ from pravega_jobs.landing import LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 _BESIDE: Final = "postgres_conn_id"
 _LARGEST: Final = 1_000_000_000
@@ -106,7 +108,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self,
         context: Context,
         given: Any,
-        work: Callable[[TakenRange, SchemaRegistry | None, Mapping[str, str], int], Any],
+        work: "Callable[[TakenRange, SchemaRegistry | None, Mapping[str, str], int], Any]",
     ) -> Any:
         """Have a function process a range, put its result where it goes, and record how the interval ended.
 
@@ -160,7 +162,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
         return lambda taken, _, made: self._land(target, generation, given, taken, made), sink
 
-    def _write(self, once: OnceWrite, taken: TakenRange, registry: SchemaRegistry | None, made: Any) -> Any:
+    def _write(self, once: OnceWrite, taken: TakenRange, registry: "SchemaRegistry | None", made: Any) -> Any:
         from pravega_jobs.frames import write_arrow
 
         done = write_arrow(
@@ -205,10 +207,12 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
 
 
 @contextmanager
-def _registry(hook: PravegaHook) -> Iterator[SchemaRegistry | None]:
+def _registry(hook: PravegaHook) -> "Iterator[SchemaRegistry | None]":
     """A client of the registry that the connection names; None: it names none."""
     if not hook.names_registry():
         yield None
         return
+    from aiopravega.blocking.registry import SchemaRegistry
+
     with SchemaRegistry(hook.get_registry_config()) as registry:
         yield registry

@@ -9,14 +9,15 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking.intervals import TakenRange
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.frames.range import PravegaFrameRangeOperator
+from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.retries import error_in
-from pravega_jobs.tables import need
 
 if TYPE_CHECKING:
     import duckdb
+
+    from aiopravega.blocking.registry import SchemaRegistry
 
 _EVENTS: Final = "events"
 _MOST_ROWS: Final = 100
@@ -35,13 +36,16 @@ class _SqlOperator(PravegaFrameRangeOperator):
         self.stream_cuts = stream_cuts
 
     def ask(
-        self, taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str]
+        self, taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str]
     ) -> "duckdb.DuckDBPyRelation":
         """The query's result, which DuckDB computes when it is read; the query reaches no file and no network.
 
         Raises:
             ConfigurationError: DuckDB is not installed, or the text is not one query.
         """
+        need_arrow()
+        from pravega_jobs.tables import need
+
         need("duckdb")
         import duckdb
 
@@ -89,7 +93,9 @@ class PravegaSqlOperator(_SqlOperator):
             PravegaError: the cluster cannot be reached.
         """
 
-        def work(taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str], _largest: int) -> Any:
+        def work(
+            taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], _largest: int
+        ) -> Any:
             found = self.ask(taken, registry, options)
             return found if self.into or self.table else _rows(found)
 
@@ -128,7 +134,9 @@ class PravegaSqlCheckOperator(_SqlOperator):
             PravegaError: the cluster cannot be reached.
         """
 
-        def work(taken: TakenRange, registry: SchemaRegistry | None, options: Mapping[str, str], _largest: int) -> Any:
+        def work(
+            taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], _largest: int
+        ) -> Any:
             rows = _rows(self.ask(taken, registry, options))
             if len(rows) != 1:
                 raise ConfigurationError(f"the query of a check must give one row, and gives {len(rows)}")

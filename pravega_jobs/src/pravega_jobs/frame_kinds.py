@@ -1,27 +1,46 @@
-"""Kinds of frames that a function asks for by the annotation of a parameter, and that hosts give it."""
+"""Kinds of frames that a function asks for by the annotation of a parameter, and that hosts give it.
 
-from collections.abc import Callable, Mapping
+A host reads annotations where neither Arrow nor the libraries of frames are installed.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.frames.read import LARGEST_TABLE, ReadableRange, read_arrow, read_pandas, read_polars, read_table
-from pravega_jobs.frames.scan import scan_duckdb, scan_polars
 
-_READERS: Final[Mapping[tuple[str, str], Callable[..., Any]]] = {
-    ("pyarrow", "RecordBatchReader"): read_arrow,
-    ("pyarrow", "Table"): read_table,
-    ("polars", "LazyFrame"): scan_polars,
-    ("polars", "DataFrame"): read_polars,
-    ("pandas", "DataFrame"): read_pandas,
-    ("duckdb", "DuckDBPyRelation"): scan_duckdb,
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
+    from pravega_jobs.frames.read import ReadableRange
+
+# The functions of `pravega_jobs.frames` that make them.
+_READERS: Final[Mapping[tuple[str, str], str]] = {
+    ("pyarrow", "RecordBatchReader"): "read_arrow",
+    ("pyarrow", "Table"): "read_table",
+    ("polars", "LazyFrame"): "scan_polars",
+    ("polars", "DataFrame"): "read_polars",
+    ("pandas", "DataFrame"): "read_pandas",
+    ("duckdb", "DuckDBPyRelation"): "scan_duckdb",
 }
 # In memory as a whole.
-_WHOLE: Final = (read_table, read_polars, read_pandas)
+_WHOLE: Final = ("read_table", "read_polars", "read_pandas")
 # The names under which programs import the packages.
 _SHORT: Final = {"pa": "pyarrow", "pl": "polars", "pd": "pandas"}
 FRAMES: Final = ", ".join(".".join(each) for each in _READERS)
+
+
+def need_arrow() -> None:
+    """Refuse to continue without the libraries that frames need.
+
+    Raises:
+        ConfigurationError: one is not installed.
+    """
+    missing = [module for module in ("pyarrow", "numpy", "httpx") if find_spec(module) is None]
+    if missing:
+        raise ConfigurationError(
+            f"frames need {', '.join(missing)}, which this environment lacks: pip install 'pravega-jobs[arrow]'"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +75,10 @@ class FrameKind:
 
     def read(
         self,
-        of: ReadableRange,
-        registry: SchemaRegistry | None = None,
-        options: Mapping[str, Any] | None = None,
-        largest: int = LARGEST_TABLE,
+        of: "ReadableRange",
+        registry: "SchemaRegistry | None",
+        options: Mapping[str, Any],
+        largest: int,
     ) -> Any:
         """The events of a range as such a frame.
 
@@ -73,6 +92,9 @@ class FrameKind:
             ConfigurationError: the package is not installed, the range has more bytes, or as `read_arrow`.
             PravegaError: as `read_arrow`.
         """
+        need_arrow()
+        from pravega_jobs import frames
+
         reader = _READERS[self.package, self.name]
         more = {"largest": largest} if reader in _WHOLE else {}
-        return reader(of, registry=registry, **more, **(options or {}))
+        return getattr(frames, reader)(of, registry=registry, **more, **options)
