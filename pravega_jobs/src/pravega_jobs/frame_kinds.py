@@ -14,33 +14,37 @@ if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
     from pravega_jobs.frames.read import ReadableRange
 
-# The functions of `pravega_jobs.frames` that make them.
-_READERS: Final[Mapping[tuple[str, str], str]] = {
-    ("pyarrow", "RecordBatchReader"): "read_arrow",
-    ("pyarrow", "Table"): "read_table",
-    ("polars", "LazyFrame"): "scan_polars",
-    ("polars", "DataFrame"): "read_polars",
-    ("pandas", "DataFrame"): "read_pandas",
-    ("duckdb", "DuckDBPyRelation"): "scan_duckdb",
-}
-# In memory as a whole.
-_WHOLE: Final = ("read_table", "read_polars", "read_pandas")
+_KINDS: Final = (
+    ("pyarrow", "RecordBatchReader"),
+    ("pyarrow", "Table"),
+    ("polars", "LazyFrame"),
+    ("polars", "DataFrame"),
+    ("pandas", "DataFrame"),
+    ("duckdb", "DuckDBPyRelation"),
+)
 # The names under which programs import the packages.
 _SHORT: Final = {"pa": "pyarrow", "pl": "polars", "pd": "pandas"}
-FRAMES: Final = ", ".join(".".join(each) for each in _READERS)
+FRAMES: Final = ", ".join(".".join(each) for each in _KINDS)
+
+
+def need(extra: str, *packages: str) -> None:
+    """Refuse to continue without packages that an extra of pravega-jobs brings.
+
+    Raises:
+        ConfigurationError: one of them is not installed.
+    """
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise ConfigurationError(f"{missing[0]} is not installed: pip install 'pravega-jobs[{extra}]'")
 
 
 def need_arrow() -> None:
-    """Refuse to continue without the libraries that frames need.
+    """Refuse to continue without the libraries that all frames need.
 
     Raises:
         ConfigurationError: one is not installed.
     """
-    missing = [module for module in ("pyarrow", "numpy", "httpx") if find_spec(module) is None]
-    if missing:
-        raise ConfigurationError(
-            f"frames need {', '.join(missing)}, which this environment lacks: pip install 'pravega-jobs[arrow]'"
-        )
+    need("arrow", "pyarrow", "numpy", "httpx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class FrameKind:
         else:
             package = str(getattr(annotation, "__module__", "")).partition(".")[0].lstrip("_")
             name = str(getattr(annotation, "__name__", ""))
-        if (package, name) not in _READERS:
+        if (package, name) not in _KINDS:
             raise ConfigurationError(
                 f"{what} has the annotation {annotation!r}, but must have one of {FRAMES}: the class, or its text"
             )
@@ -93,8 +97,19 @@ class FrameKind:
             PravegaError: as `read_arrow`.
         """
         need_arrow()
-        from pravega_jobs import frames
+        from pravega_jobs import tables
+        from pravega_jobs.frames import scan
+        from pravega_jobs.frames.read import plan_read
 
-        reader = _READERS[self.package, self.name]
-        more = {"largest": largest} if reader in _WHOLE else {}
-        return getattr(frames, reader)(of, registry=registry, **more, **options)
+        tables.need(self.package)
+        planned = plan_read(of, None, registry, options)
+        match self.package, self.name:
+            case "pyarrow", "RecordBatchReader":
+                return planned.scan.batches()
+            case "polars", "LazyFrame":
+                return scan.lazy_frame(planned.scan)
+            case "duckdb", _:
+                return scan.relation(planned.scan)
+        whole = planned.table(largest)
+        convert = {"polars": tables.to_polars, "pandas": tables.to_pandas}.get(self.package)
+        return whole if convert is None else convert(whole)

@@ -3,7 +3,7 @@
 pandas and Polars are imported only where they are used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -108,6 +108,25 @@ def hold_size(stream: StreamName, size: int, limit: str, largest: int, ways: str
         raise ConfigurationError(
             f"the range of {stream} has {size:,} bytes, and as a table it would be in memory as a whole, which {limit} "
             f"forbids: {ways}"
+        )
+
+
+def check_sql_names(names: Sequence[str], of: str) -> None:
+    """Refuse columns that SQL takes for one: their names differ in their case only.
+
+    Args:
+        names: of the columns.
+        of: the table, for the message.
+
+    Raises:
+        ConfigurationError: two of them do.
+    """
+    lower = [name.lower() for name in names]
+    twice = [name for name in names if lower.count(name.lower()) > 1]
+    if twice:
+        raise ConfigurationError(
+            f"{of} has the columns {', '.join(twice)}, which are one in SQL: read it with other names, by the option "
+            "columns, or by Polars or Arrow"
         )
 
 

@@ -201,8 +201,8 @@ def test_the_example_without_spark_writes_the_delays(run, client, stream, write,
         ("select count(*) > 2 as many, min(delay) >= 0 as positive from events", "success", ""),
         ("select count(*) > 5 as many, max(delay) as latest from events", "failed", "many of {'many': False"),
         ("select carrier from events", "failed", "must give one row, and gives 3"),
-        ("select * from read_csv('/etc/passwd')", "failed", "the query cannot be computed"),
-        ("create table other (id int)", "failed", "must be one query"),
+        ("select * from read_csv('/etc/passwd')", "failed", "DuckDB does not run the query"),
+        ("create table other (id int)", "failed", "must be a query (SELECT) over events"),
     ],
 )
 def test_a_range_is_checked_by_sql(run, dag, cuts, fly, states, sql, state, said):
@@ -240,6 +240,19 @@ def test_what_is_returned_and_where_it_goes_have_to_agree(run, dag, cuts, fly, s
     assert [done.state("lost"), done.state("nothing")] == ["failed"] * 2
     [(_, reason)] = states()
     assert "but nothing says where to" in reason or "it must return a pyarrow" in reason
+
+
+def test_options_that_are_none_are_refused_by_name(run, dag, cuts, fly, sums, states):
+    task.pravega(task_id="read", options={"decode": "json", "largest": "5"}, columns="delay double")(arrow)(cuts)
+    task.pravega(task_id="write", into=str(sums), into_options={"registry": "here"}, **JSON)(totals)(cuts)
+    twins: Any = {"options": {"decode": "json"}, "columns": "delay double, `DELAY` double"}
+    task.pravega(task_id="twins", **twins)(duck)(cuts)
+    fly()
+    done = run(dag, DAYS[0])
+    assert [(done.state(each), done.tries(each)) for each in ("read", "write", "twins")] == [("failed", 1)] * 3
+    [(state, reason)] = states()
+    assert state == "failed"
+    assert "has no option" in reason or "is there more than once" in reason
 
 
 def no_annotation(flights):

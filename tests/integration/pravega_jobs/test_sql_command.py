@@ -153,7 +153,7 @@ def test_what_cannot_be_read_is_refused_by_name(typed, cuts, scope, tmp_path):
     (tmp_path / "a.csv").write_text("id\n1\n")
     refused = [
         (f"FROM '{scope}/none'", [], "StreamNotFoundError"),
-        (f"SELECT carrier FROM {rides}", [], "Fields of events become columns by -o decode=json"),
+        (f"SELECT carrier FROM {rides}", [], "Fields of events become columns by decode=json"),
         (f"FROM {rides}", ["-o", "decode=json"], "decode=json needs the columns"),
         (f"FROM {rides}", ["-o", f"{scope}/other:decode=json"], "is for a stream that is not used"),
         (f"FROM {rides}", ["-o", "encoding=json"], "has no option 'encoding'"),

@@ -90,5 +90,8 @@ def test_what_cannot_be_reduced_is_refused():
         pass
     with pytest.raises(ConfigurationError, match="needs the columns of its key"), current_rows(batches([]), []):
         pass
+    twins = pa.table({name: [] for name in ("id", "ID", "_change_type", "_sequence")})
+    with pytest.raises(ConfigurationError, match="columns id, ID, which are one in SQL"), current_rows(twins, ["id"]):
+        pass
     with pytest.raises(ConfigurationError, match="but must be a pyarrow"), current_rows([{"id": 1}], ["id"]):
         pass

@@ -6,7 +6,8 @@ import click
 
 from aiopravega.commands.common import STREAM, YES, Options, show, verb
 from aiopravega.commands.grammar import NO, Argument, interrupted_at_once
-from pravega_jobs.commands.ranges import RANGES, check_named, connected, need, plan, range_by
+from pravega_jobs.commands.ranges import RANGES, check_named, connected, plan, range_by
+from pravega_jobs.frame_kinds import need
 
 
 @verb(

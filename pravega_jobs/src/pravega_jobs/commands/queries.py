@@ -13,6 +13,7 @@ import pyarrow as pa
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.commands.progress import counted
 from pravega_jobs.frames.read import PlannedRead
+from pravega_jobs.tables import check_sql_names
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -79,6 +80,8 @@ def rows_of(
         PravegaError: a range cannot be read.
     """
     tables = {name: _Table(planned, bars) for name, planned in ranges.items()}
+    for planned in ranges.values():
+        check_sql_names(planned.decoding.schema.names, str(planned.stream))
     with tempfile.TemporaryDirectory(prefix="pravega-sql-") as folder:
         config: dict[str, Any] = {"temp_directory": folder} | ({} if threads is None else {"threads": threads})
         with duckdb.connect(config=config) as database, _Query.begun(database, tables) as run:
@@ -141,5 +144,5 @@ def _columns(tables: Mapping[str, _Table]) -> str:
         for name, table in tables.items()
     ]
     raw = any(table.planned.decoding.plan is None for table in tables.values())
-    way = ". Fields of events become columns by -o decode=json -o columns='id long, …', or by --registry" if raw else ""
+    way = ". Fields of events become columns by decode=json and columns='id long, …', or by a registry" if raw else ""
     return f"\n{'; '.join(texts)}{way}" if texts else ""

@@ -93,19 +93,6 @@ RANGES: Final = (
 )
 
 
-def need(extra: str, *packages: str) -> None:
-    """Refuse to continue without packages that an extra of pravega-jobs brings.
-
-    Raises:
-        ConfigurationError: one of them is not installed.
-    """
-    from importlib.util import find_spec
-
-    missing = [package for package in packages if find_spec(package) is None]
-    if missing:
-        raise ConfigurationError(f"{missing[0]} is not installed: pip install 'pravega-jobs[{extra}]'")
-
-
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A connected client, and the Schema Registry if one is named."""
@@ -210,7 +197,7 @@ def plan(cluster: Cluster, of: "ReadableRange", options: Options) -> "PlannedRea
     """
     from pravega_jobs.frames.read import plan_read
 
-    given: Any = options_of(options, of.stream, cluster.client.config.scope)
+    given: dict[str, Any] = dict(options_of(options, of.stream, cluster.client.config.scope))
     if of.times is not None:
         unit: TimeUnit = options.unit
         given = {TIME_UNIT_OPTION: unit.name} | given

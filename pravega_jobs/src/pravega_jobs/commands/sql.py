@@ -9,7 +9,8 @@ import click
 from aiopravega.commands.common import DURATION, YES, Option, Options, show, verb
 from aiopravega.commands.grammar import NO, Argument, interrupted_at_once
 from aiopravega.errors import ConfigurationError
-from pravega_jobs.commands.ranges import RANGES, Cluster, check_named, connected, need, plan, range_by
+from pravega_jobs.commands.ranges import RANGES, Cluster, check_named, connected, plan, range_by
+from pravega_jobs.frame_kinds import need
 
 if TYPE_CHECKING:
     from aiopravega.blocking.intervals import TakenRange

@@ -1,8 +1,8 @@
 """Reads of ranges as record batches and tables: of a range that a consumer has taken, or of two cuts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
 import pyarrow as pa
 
@@ -84,6 +84,16 @@ class PlannedRead:
         """The rows, read each time that somebody asks for them."""
         return Scan(self.client, [self], self.decoding, self.options.unit)
 
+    def table(self, largest: int, select: Sequence[str] | None = None) -> pa.Table:
+        """All rows, in memory as a whole. `select` names columns of the decoding.
+
+        Raises:
+            ConfigurationError: the range has more than `largest` bytes.
+            PravegaError: it cannot be read.
+        """
+        hold_size(self.stream, self.size, f"largest={largest:,}", largest, _WAY_OUT)
+        return self.scan.batches(select).read_all()
+
 
 def range_of(
     client: PravegaClient, stream: StreamName | str, start: Position | str = UNBOUNDED, end: Position | str = UNBOUNDED
@@ -108,7 +118,7 @@ def range_of(
 
 
 def plan_read(
-    of: ReadableRange, select: Sequence[str] | None, registry: SchemaRegistry | None, options: ReadOptions
+    of: ReadableRange, select: Sequence[str] | None, registry: SchemaRegistry | None, options: Mapping[str, Any]
 ) -> PlannedRead:
     """Check options and range, and find the schema, before anything is read.
 
@@ -181,9 +191,7 @@ def read_table(
         ConfigurationError: the range has more bytes, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    planned = plan_read(of, select, registry, options)
-    hold_size(of.stream, planned.size, f"largest={largest:,}", largest, _WAY_OUT)
-    return planned.scan.batches(select).read_all()
+    return plan_read(of, select, registry, options).table(largest, select)
 
 
 def read_pandas(

@@ -12,7 +12,7 @@ from pravega_jobs.frames.conditions import parts_with_rows
 from pravega_jobs.frames.options import ReadOptions
 from pravega_jobs.frames.read import ReadableRange, plan_read
 from pravega_jobs.frames.reads import Piece, Scan
-from pravega_jobs.tables import need, to_polars
+from pravega_jobs.tables import check_sql_names, need, to_polars
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,6 +87,7 @@ def relation(scan: Scan, connection: "duckdb.DuckDBPyConnection | None" = None) 
     """A relation of DuckDB with the rows of a scan; `connection` is its database, by default a new one."""
     import duckdb
 
+    check_sql_names(scan.schema.names, "the range")
     return (connection or duckdb.connect()).from_arrow(scan)
 
 

@@ -134,7 +134,7 @@ class LocalRows:
 def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
     try:
         return column.cast(field.type)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise LandingError(
             f"column {field.name!r} is {column.type}, and has a value that {field.type}, as tables have it, does not "
             f"hold: {error}. Round or cast it. Nothing was changed"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
 from pravega_jobs.spark.options import CORRUPT
-from pravega_jobs.tables import batches_of, check_table, need
+from pravega_jobs.tables import batches_of, check_sql_names, check_table, need
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,6 +91,7 @@ def _stored(changes: Any, key: Sequence[str]) -> "Iterator[tuple[duckdb.DuckDBPy
             f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it "
             "with option 'metadata_columns'"
         )
+    check_sql_names(names, "the table of the changes")
     with tempfile.TemporaryDirectory(prefix="pravega-changes-") as folder:
         config: dict[str, Any] = {"temp_directory": folder, "threads": 1}
         with duckdb.connect(str(Path(folder) / "changes.db"), config=config) as database:

@@ -78,6 +78,15 @@ def test_an_update_of_the_key_removes_the_old_row():
     assert [(one["id"], one["_change_type"]) for one in found] == [(6, "delete"), (7, "insert")]
 
 
+def test_keys_that_move_within_one_event_keep_their_last_change():
+    found = read(event("UPDATE", [product("3", "b", "2"), product("2", "a", "1")], [{"id": "2"}, {"id": "1"}]))
+    assert [(one["id"], one["name"], one["_change_type"]) for one in found] == [
+        (3, "b", "insert"),
+        (1, None, "delete"),
+        (2, "a", "insert"),
+    ]
+
+
 def test_values_are_read_from_their_texts():
     values = {
         "id": "1",

@@ -47,7 +47,8 @@ class CanalEnvelopes:
         bad: dict[int, str] = {}
         for row, event in enumerate(events.to_pylist()):
             try:
-                made = [json.dumps(change, ensure_ascii=False).encode() for change in self._changes(json.loads(event))]
+                changes = self._last(self._changes(json.loads(event)))
+                made = [json.dumps(change, ensure_ascii=False).encode() for change in changes]
             except (ValueError, RecursionError) as error:
                 bad[row] = f"it cannot be read as a change event of Canal: {error}"
                 continue
@@ -55,6 +56,19 @@ class CanalEnvelopes:
             rows += [row] * len(made)
         groups = [EventGroup(np.array(rows, np.int64), values_of(payloads, pa.binary()))] if rows else []
         return groups, bad
+
+    def _last(self, changes: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The last change of each key: all changes of an event have one position in the stream."""
+        if not self._key:
+            return list(changes)
+        found: dict[Any, dict[str, Any]] = {}
+        for number, change in enumerate(changes):
+            row = change.get("after") or change.get("before") or {}
+            values = tuple(row.get(name) for name in self._key)
+            key = number if None in values else values  # without a key, no change stands for another
+            found.pop(key, None)
+            found[key] = change
+        return list(found.values())
 
     def _changes(self, event: Any) -> Iterator[dict[str, Any]]:
         if not isinstance(event, dict) or not isinstance(event.get("type"), str):

@@ -1,7 +1,8 @@
 """`@task.pravega`: a function that gets a range of a stream as a frame, without Spark, as a task."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
@@ -39,11 +40,14 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
         """
         arguments, name = self.bind(context), self.range_name
 
-        def work(taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], largest: int) -> Any:
+        @contextmanager
+        def work(
+            taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], largest: int
+        ) -> Iterator[Any]:
             arguments.arguments[name] = self.kind.read(taken, registry, options, largest)
             made = self.python_callable(*arguments.args, **arguments.kwargs)
             self._check_returned(made)
-            return made
+            yield made
 
         return self._handle_output(self.process_range(context, arguments.arguments[name], work))
 

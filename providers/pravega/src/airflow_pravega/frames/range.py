@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import declare, shown, table_sink
 from airflow_pravega.tasks.ranges import task_range
+from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.spark.options import with_columns
@@ -108,14 +109,15 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self,
         context: Context,
         given: Any,
-        work: "Callable[[TakenRange, SchemaRegistry | None, Mapping[str, str], int], Any]",
+        work: "Callable[[TakenRange, SchemaRegistry | None, Mapping[str, str], int], AbstractContextManager[Any]]",
     ) -> Any:
         """Have a function process a range, put its result where it goes, and record how the interval ended.
 
         Args:
             context: the task's context.
             given: the range, as a sensor gives it.
-            work: gets the range, the registry, the options of the read, and the most bytes that may be in memory.
+            work: gets the range, the registry, the options of the read, and the most bytes that may be in memory. What
+                it gives is written before its block ends.
 
         Returns:
             The result of `work`, or the facts of the write or the landing.
@@ -136,14 +138,18 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             declare(taken.client, taken.stream, given, sink, context)
             with _registry(hook) as registry:
                 options = with_columns(self.options, self.columns)
-                made = work(taken, registry, options, whole_number("largest", self.largest))
-                return made if put is None else put(taken, registry, made)
+                with work(taken, registry, options, whole_number("largest", self.largest)) as made:
+                    return made if put is None else put(taken, registry, made)
 
     def _target(
         self, hook: PravegaHook, context: Context, given: Mapping[str, str]
     ) -> "tuple[Callable[[TakenRange, SchemaRegistry | None, Any], Any] | None, Sink | None]":
         """A function that writes the result, and the sink that a take-over of the range can ask."""
         if self.into is not None:
+            need_arrow()
+            from pravega_jobs.frames.options import FrameOptions
+
+            FrameOptions.parse(self.into_options)
             once = OnceWrite.named(
                 hook.get_config(),
                 self.into,

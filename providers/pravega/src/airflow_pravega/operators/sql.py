@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Context, XComArg
@@ -11,11 +11,10 @@ from airflow.sdk import Context, XComArg
 from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.frames.range import PravegaFrameRangeOperator
-from pravega_jobs.frame_kinds import need_arrow
-from pravega_jobs.retries import error_in
+from pravega_jobs.frame_kinds import need, need_arrow
 
 if TYPE_CHECKING:
-    import duckdb
+    import pyarrow as pa
 
     from aiopravega.blocking.registry import SchemaRegistry
 
@@ -35,34 +34,32 @@ class _SqlOperator(PravegaFrameRangeOperator):
         self.sql = sql
         self.stream_cuts = stream_cuts
 
+    @contextmanager
     def ask(
         self, taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str]
-    ) -> "duckdb.DuckDBPyRelation":
-        """The query's result, which DuckDB computes when it is read; the query reaches no file and no network.
+    ) -> "Iterator[pa.RecordBatchReader]":
+        """The query's rows while a block reads them; the query reaches no file and no network.
 
         Raises:
-            ConfigurationError: DuckDB is not installed, or the text is not one query.
+            ConfigurationError: DuckDB is not installed or refuses the query, or the text is not one query over events.
+            PravegaError: the range cannot be read.
         """
         need_arrow()
-        from pravega_jobs.tables import need
-
-        need("duckdb")
-        import duckdb
-
-        from pravega_jobs.commands.queries import lock
+        need("sql", "duckdb")
+        from pravega_jobs.commands.queries import rows_of
+        from pravega_jobs.commands.statements import Query, parse
         from pravega_jobs.frames.read import plan_read
 
+        asked = parse(self.sql)
+        if not isinstance(asked, Query) or set(asked.streams) - {_EVENTS}:
+            raise ConfigurationError(
+                f"sql must be a query (SELECT) over {_EVENTS}, which names the range of stream_cuts, and over nothing "
+                "else: use a task of your own for others"
+            )
+        ranges = {_EVENTS: plan_read(taken, None, registry, options)}
         # One thread: a further try makes the same sums of floating-point numbers, and the same order.
-        database = duckdb.connect(config={"threads": 1})
-        database.register(_EVENTS, plan_read(taken, None, registry, cast("Any", options)).scan)
-        lock(database)
-        with _query_errors():
-            statements = duckdb.extract_statements(self.sql)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise ConfigurationError(
-                    "sql must be one query (SELECT), which names the range events: use a task of your own for others"
-                )
-            return database.sql(self.sql)
+        with rows_of(self.sql, ranges, None, threads=1) as rows:
+            yield rows
 
 
 class PravegaSqlOperator(_SqlOperator):
@@ -93,11 +90,12 @@ class PravegaSqlOperator(_SqlOperator):
             PravegaError: the cluster cannot be reached.
         """
 
+        @contextmanager
         def work(
             taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], _largest: int
-        ) -> Any:
-            found = self.ask(taken, registry, options)
-            return found if self.into or self.table else _rows(found)
+        ) -> Iterator[Any]:
+            with self.ask(taken, registry, options) as found:
+                yield found if self.into or self.table else _rows(found)
 
         return self.process_range(context, self.stream_cuts, work)
 
@@ -134,10 +132,12 @@ class PravegaSqlCheckOperator(_SqlOperator):
             PravegaError: the cluster cannot be reached.
         """
 
+        @contextmanager
         def work(
             taken: TakenRange, registry: "SchemaRegistry | None", options: Mapping[str, str], _largest: int
-        ) -> Any:
-            rows = _rows(self.ask(taken, registry, options))
+        ) -> Iterator[Any]:
+            with self.ask(taken, registry, options) as found:
+                rows = _rows(found)
             if len(rows) != 1:
                 raise ConfigurationError(f"the query of a check must give one row, and gives {len(rows)}")
             [row] = rows
@@ -147,36 +147,23 @@ class PravegaSqlCheckOperator(_SqlOperator):
                     f"the check of {taken.stream} does not pass: {', '.join(failed)} of {row}. The query: {self.sql}"
                 )
             self.log.info("The check of %s passes: %s", taken.stream, row)
-            return row
+            yield row
 
         return self.process_range(context, self.stream_cuts, work)
 
 
-def _rows(found: "duckdb.DuckDBPyRelation") -> list[dict[str, Any]]:
+def _rows(found: "pa.RecordBatchReader") -> list[dict[str, Any]]:
     """The rows of a result, as JSON has them.
 
     Raises:
         ConfigurationError: they are too many for an XCom.
     """
-    with _query_errors():
-        rows = found.limit(_MOST_ROWS + 1).fetchall()
-    if len(rows) > _MOST_ROWS:
-        raise ConfigurationError(
-            f"the query gives more than {_MOST_ROWS} rows, too many for an XCom: give into or table, or a LIMIT"
-        )
-    plain = [dict(zip(found.columns, row, strict=True)) for row in rows]
-    made: list[dict[str, Any]] = json.loads(json.dumps(plain, default=str))
+    rows: list[dict[str, Any]] = []
+    for batch in found:
+        rows += batch.slice(0, _MOST_ROWS + 1).to_pylist()
+        if len(rows) > _MOST_ROWS:
+            raise ConfigurationError(
+                f"the query gives more than {_MOST_ROWS} rows, too many for an XCom: give into or table, or a LIMIT"
+            )
+    made: list[dict[str, Any]] = json.loads(json.dumps(rows, default=str))
     return made
-
-
-@contextmanager
-def _query_errors() -> Iterator[None]:
-    """An error of DuckDB about the query as one that no new try helps; one of ours inside of it stays."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        if error_in(error) is not None:
-            raise
-        raise ConfigurationError(f"the query cannot be computed: {error}") from None
