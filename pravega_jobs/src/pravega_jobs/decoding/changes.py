@@ -132,6 +132,11 @@ class ChangesDecoder:
             self._openers[stream] = self._source.opener(stream)
         return self._openers.get(stream, self._canal)
 
+    def add(self, other: "ChangesDecoder") -> None:
+        """Count what another decoder of the same task has counted."""
+        self._left_out.update(other._left_out)
+        self._failures.add(other._failures)
+
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of events without a row, by their kind, and of dropped events."""
         if self._left_out:

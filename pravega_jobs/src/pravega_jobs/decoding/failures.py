@@ -78,6 +78,10 @@ class Failures:
         self._dropped += len(bad)
         return Decoded(list(columns), taken)
 
+    def add(self, other: "Failures") -> None:
+        """Count what another one has counted of the same task."""
+        self._dropped += other._dropped
+
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of dropped events."""
         if self._dropped:

@@ -74,6 +74,10 @@ class TypedDecoder:
         """
         return self._block(events, segment.stream).bad
 
+    def add(self, other: "TypedDecoder") -> None:
+        """Count what another decoder of the same task has counted."""
+        self._failures.add(other._failures)
+
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of dropped events."""
         self._failures.finish(segment)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from threading import get_ident
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +45,8 @@ class Decoding:
     described: str
     on_error: OnError = OnError.FAIL
     time: str | None = None
-    # A decoder counts and remembers, so that each segment has its own, and each thread.
-    _decoders: dict[tuple[int, SegmentId], Decoder] = field(default_factory=dict, repr=False, compare=False)
+    # A decoder counts and remembers, so that each segment has its own; those that no thread uses at the moment.
+    _decoders: dict[SegmentId, list[Decoder]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def schema(self) -> pa.Schema:
@@ -67,18 +66,28 @@ class Decoding:
             return pa.RecordBatch.from_arrays(
                 self.positions.columns(events, offsets, segment, None), schema=self.schema
             )
-        key = get_ident(), segment
-        decoder = self._decoders.get(key) or self._decoders.setdefault(key, self.plan.decoder())
+        idle = self._decoders.setdefault(segment, [])
+        try:
+            decoder = idle.pop()
+        except IndexError:
+            decoder = self.plan.decoder()
         decoded = decoder.decode(events, offsets, segment)
+        idle.append(decoder)
         columns = [*decoded.columns, *self.positions.columns(events, offsets, segment, decoded.taken)]
         if self.plan.keeps_corrupt:
             columns.append(decoded.corrupt)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
+    def fresh(self) -> Self:
+        """The same decoding for another read."""
+        return replace(self, _decoders={})
+
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a part of a segment the events that were dropped, or have no row."""
-        decoder = self._decoders.pop((get_ident(), segment), None)
-        if decoder is not None:
+        decoders = self._decoders.pop(segment, [])
+        for other in decoders[1:]:
+            decoders[0].add(other)
+        for decoder in decoders[:1]:
             decoder.finish(segment)
 
     def within(self, batch: pa.RecordBatch, times: Times, unit: TimeUnit) -> pa.RecordBatch:

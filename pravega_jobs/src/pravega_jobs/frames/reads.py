@@ -1,23 +1,30 @@
 """Ranges of a stream as record batches: a few megabytes at a time, in this process."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from aiopravega import TimeUnit
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange
+from aiopravega.names import SegmentId
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
 from pravega_jobs.frames.decoding import Decoding
 from pravega_jobs.frames.event_times import Times
+from pravega_jobs.frames.in_order import in_order
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
 _MOST_ROWS: Final = 100_000
+# Threads that decode. With more of them Python's own steps, which no two threads do at once, are most of the time.
+_DECODERS: Final = min(4, os.cpu_count() or 1)
 
 
 class RangePiece(Protocol):
@@ -105,9 +112,17 @@ def read_batches(
     """
     count = BatchCount()
     schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, pieces, decoding, unit, count)
+    batches = _Batches(client, pieces, decoding.fresh(), unit, count)
     wanted = (batch if columns is None else batch.select(list(columns)) for batch in batches.read())
     return pa.RecordBatchReader.from_batches(schema, wanted), count
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The rows of a block, and the number of its events."""
+
+    rows: pa.RecordBatch
+    events: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +134,46 @@ class _Batches:
     count: BatchCount
 
     def read(self) -> Iterator[pa.RecordBatch]:
+        """All batches in their order: this thread receives events, and others decode them meanwhile."""
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
         try:
-            for piece in self.pieces:
-                for part in piece.parts:
-                    for batch in self._part(reader, part):
-                        yield batch if piece.times is None else self.decoding.within(batch, piece.times, self.unit)
+            for done in in_order(self._work(reader), _DECODERS):
+                if isinstance(done, _Block):
+                    self.count.seen += done.events
+                    yield done.rows
+                else:
+                    self.decoding.finish(done)
         finally:
             reader.close()
         self.count.complete = True
 
-    def _part(self, reader: BulkReader, part: SegmentRange) -> Iterator[pa.RecordBatch]:
-        if not part.size:
-            return
-        for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
-            borders: Positions = np.append(block.frames, np.int32(len(block.data)))
-            data = pa.py_buffer(block.data)
-            for first in range(0, len(block.frames), _MOST_ROWS):
-                some = borders[first : first + _MOST_ROWS + 1]
-                self.count.seen += len(some) - 1
-                offsets = some[:-1].astype(np.int64) + block.offset
-                yield self.decoding.batch(events_between(some, data), offsets, part.segment)
-        self.decoding.finish(part.segment)
+    def _work(self, reader: BulkReader) -> Iterator[Callable[[], _Block | SegmentId]]:
+        for piece in self.pieces:
+            for part in (part for part in piece.parts if part.size):
+                for events, offsets in _events(reader, part):
+                    yield partial(self._decode, events, offsets, part.segment, piece.times)
+                yield partial(_name, part.segment)
+
+    def _decode(
+        self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId, times: Times | None
+    ) -> _Block:
+        batch = self.decoding.batch(events, offsets, segment)
+        return _Block(batch if times is None else self.decoding.within(batch, times, self.unit), len(offsets))
+
+
+def _name(segment: SegmentId) -> SegmentId:
+    """The segment whose last block was decoded."""
+    return segment
+
+
+def _events(reader: BulkReader, part: SegmentRange) -> Iterator[tuple[pa.BinaryArray, npt.NDArray[np.int64]]]:
+    """The events of a part with their offsets in bytes, as many at a time as one batch has."""
+    for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
+        borders: Positions = np.append(block.frames, np.int32(len(block.data)))
+        data = pa.py_buffer(block.data)
+        for first in range(0, len(block.frames), _MOST_ROWS):
+            some = borders[first : first + _MOST_ROWS + 1]
+            yield events_between(some, data), some[:-1].astype(np.int64) + block.offset
 
 
 def _arrow_buffer(size: int) -> memoryview:
