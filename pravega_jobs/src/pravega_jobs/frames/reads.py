@@ -12,8 +12,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
-from pravega_jobs.frames.decoding import Decoding
-from pravega_jobs.frames.event_times import Times
+from pravega_jobs.frames.decoding import Decoding, Times
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -122,14 +121,14 @@ class _Batches:
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
         try:
             for piece in self.pieces:
+                decoding = self.decoding.within(piece.times, self.unit)
                 for part in piece.parts:
-                    for batch in self._part(reader, part):
-                        yield batch if piece.times is None else self.decoding.within(batch, piece.times, self.unit)
+                    yield from self._part(reader, part, decoding)
         finally:
             reader.close()
         self.count.complete = True
 
-    def _part(self, reader: BulkReader, part: SegmentRange) -> Iterator[pa.RecordBatch]:
+    def _part(self, reader: BulkReader, part: SegmentRange, decoding: Decoding) -> Iterator[pa.RecordBatch]:
         if not part.size:
             return
         for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
@@ -139,8 +138,8 @@ class _Batches:
                 some = borders[first : first + _MOST_ROWS + 1]
                 self.count.seen += len(some) - 1
                 offsets = some[:-1].astype(np.int64) + block.offset
-                yield self.decoding.batch(events_between(some, data), offsets, part.segment)
-        self.decoding.finish(part.segment)
+                yield decoding.batch(events_between(some, data), offsets, part.segment)
+        decoding.finish(part.segment)
 
 
 def _arrow_buffer(size: int) -> memoryview:
