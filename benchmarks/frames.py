@@ -29,7 +29,7 @@ from aiopravega.blocking import PravegaClient
 from benchmarks.bench import Bench
 from benchmarks.events import DDL, ROWS, flights
 from benchmarks.measure import Load, Measured, stopwatch, summary, table
-from benchmarks.rounds import of_one_stream
+from benchmarks.rounds import Contenders, of_one_stream
 from benchmarks.second_tier import settle
 from benchmarks.writers import write_events, write_repeatedly
 from pravega_emulator import PravegaEmulator
@@ -100,7 +100,7 @@ def _json(bench: Bench, share: float, rounds: int) -> str:
         for _ in range(load.events // ROWS):
             out.write(lines)
     uri = bench.config.controller_uri
-    contenders = {
+    contenders: Contenders = {
         "Spark, decode=json, noop": partial(_in_spark, bench),
         "Spark, from_json, noop": partial(_from_json, bench),
         "read_polars": partial(_in_polars, bench.client),

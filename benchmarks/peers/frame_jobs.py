@@ -10,6 +10,7 @@ largest resident size in bytes.
 import json
 import resource
 import sys
+from collections.abc import Callable
 
 
 def _polars(controller: str, stream: str, ddl: str) -> dict[str, int]:
@@ -54,4 +55,10 @@ def _memory(controller: str, stream: str) -> dict[str, int]:
 
 if __name__ == "__main__":
     job, *arguments = sys.argv[1:]
-    print(json.dumps({"polars": _polars, "spark": _spark, "first": _first, "memory": _memory}[job](*arguments)))
+    jobs: dict[str, Callable[..., dict[str, int]]] = {
+        "polars": _polars,
+        "spark": _spark,
+        "first": _first,
+        "memory": _memory,
+    }
+    print(json.dumps(jobs[job](*arguments)))

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql.datasource import GreaterThan
 from tests.integration.aiopravega.large_events import KEY, LARGE, MIB, frames_inside, numbers
 from tests.java.peer import JavaClient
 
 from aiopravega import StreamName
 from pyspark_pravega.read.batch import PravegaBatchReader
+from pyspark_pravega.read.packing import ReadPartition
 from pyspark_pravega.source import PravegaDataSource
 
 # Two Java clients that write large events at the same time can wait forever for the small server of the tests.
@@ -74,17 +76,22 @@ def test_an_event_beyond_the_option_fails_the_read_and_says_where_it_is(read, st
         read(stream, max_event_bytes=8 * MIB, split_bytes=0).selectExpr("length(event)").collect()
 
 
+def reader_of(stream: StreamName, controller: str) -> PravegaBatchReader:
+    source = PravegaDataSource({"controller": controller, "stream": str(stream), "split_bytes": str(20 * MIB)})
+    reader = source.reader(source.schema())
+    assert isinstance(reader, PravegaBatchReader)
+    return reader
+
+
 def test_pieces_that_begin_inside_a_large_event_of_frames_are_noticed(java, make_stream, pravega_config):
     """Such an event fools the search for a start; no row may come of it unnoticed."""
     stream = make_stream(1)
-    java.write(stream, [(KEY, frames_inside(60 * MIB))], large=True)
-    named = {"controller": pravega_config.controller_uri, "stream": str(stream), "split_bytes": str(20 * MIB)}
-    source = PravegaDataSource(named)
-    reader = source.reader(source.schema())
-    assert isinstance(reader, PravegaBatchReader)
-
-    pieces = reader.partitions()
-
-    assert len(pieces) > 1
-    with pytest.raises(Exception, match=r"was split at .*split_bytes=0"):
-        list(reader.read(pieces[0]))
+    java.write(stream, [(KEY, frames_inside(60_000 * 1008))], large=True)  # whole frames: their chain ends with it
+    for filters in ([], [GreaterThan(("offset",), 25 * MIB)]):
+        reader = reader_of(stream, pravega_config.controller_uri)
+        vars(reader)["pushFilters"](filters)
+        tasks = reader.partitions()
+        pieces = [piece for task in tasks if isinstance(task, ReadPartition) for piece in task.pieces]
+        assert len(pieces) > 1
+        with pytest.raises(Exception, match=r"was split at .*split_bytes=0"):
+            list(reader.read(ReadPartition(pieces)))

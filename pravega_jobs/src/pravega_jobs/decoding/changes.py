@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -132,8 +132,8 @@ class ChangesDecoder:
             self._openers[stream] = self._source.opener(stream)
         return self._openers.get(stream, self._canal)
 
-    def add(self, other: "ChangesDecoder") -> None:
-        """Count what another decoder of the same task has counted."""
+    def add(self, other: Self) -> None:
+        """Count what another decoder of the same plan has counted."""
         self._left_out.update(other._left_out)
         self._failures.add(other._failures)
 

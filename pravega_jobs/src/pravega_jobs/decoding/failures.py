@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ class Failures:
         self._dropped += len(bad)
         return Decoded(list(columns), taken)
 
-    def add(self, other: "Failures") -> None:
+    def add(self, other: Self) -> None:
         """Count what another one has counted of the same task."""
         self._dropped += other._dropped
 

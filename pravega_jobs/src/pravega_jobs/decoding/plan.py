@@ -5,7 +5,7 @@ The formats implement these interfaces; this module knows no format.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ class Decoder(Protocol):
         Raises:
             PravegaError: an event cannot be decoded; the message names segment and offset.
         """
+
+    def add(self, other: Self) -> None:
+        """Count what another decoder of the same plan has counted, in another thread."""
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task what it did with events that could not be decoded."""

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -74,8 +75,8 @@ class TypedDecoder:
         """
         return self._block(events, segment.stream).bad
 
-    def add(self, other: "TypedDecoder") -> None:
-        """Count what another decoder of the same task has counted."""
+    def add(self, other: Self) -> None:
+        """Count what another decoder of the same plan has counted."""
         self._failures.add(other._failures)
 
     def finish(self, segment: SegmentId) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Self, TypeAlias
 
 import numpy as np
@@ -18,18 +19,20 @@ from aiopravega.names import SegmentId
 from aiopravega.schema.open import GroupAddress, find_group
 from pravega_jobs.decoding.change_planning import about_changes, change_plan
 from pravega_jobs.decoding.changes import ChangesDecoder, ChangesPlan
+from pravega_jobs.decoding.event_times import WithinPlan, within
 from pravega_jobs.decoding.options import DecodeOptions, Format, OnError, RegistryOptions
+from pravega_jobs.decoding.plan import Decoder as AnyDecoder
 from pravega_jobs.decoding.planning import decode_plan, named_columns
 from pravega_jobs.decoding.registries import registered_groups
 from pravega_jobs.decoding.typed import TypedDecoder, TypedPlan
-from pravega_jobs.frames.event_times import Times, within
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.frames.position_columns import PositionColumns
 from pravega_jobs.merging.newest_change import newest_schema
-from pravega_jobs.spark.options import CORRUPT
+from pravega_jobs.spark.options import CORRUPT, TIME_OPTION
 
 Plan: TypeAlias = TypedPlan | ChangesPlan
 Decoder: TypeAlias = TypedDecoder | ChangesDecoder
+Times: TypeAlias = tuple[datetime, datetime]
 _RAW_TEXT: Final = "no schema: the events as they are"
 
 
@@ -37,7 +40,8 @@ _RAW_TEXT: Final = "no schema: the events as they are"
 class Decoding:
     """The columns of a read, and the plan that makes them of events; `plan` is None: events stay as they are.
 
-    `described` is a text for people. `time` is the column of the event times.
+    `described` is a text for people. `time` is the column of the event times, and `only` the plan for an interval of
+    them.
     """
 
     plan: Plan | None
@@ -45,8 +49,9 @@ class Decoding:
     described: str
     on_error: OnError = OnError.FAIL
     time: str | None = None
+    only: WithinPlan | None = None
     # A decoder counts and remembers, so that each segment has its own; those that no thread uses at the moment.
-    _decoders: dict[SegmentId, list[Decoder]] = field(default_factory=dict, repr=False, compare=False)
+    _decoders: dict[SegmentId, list[AnyDecoder]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def schema(self) -> pa.Schema:
@@ -70,17 +75,13 @@ class Decoding:
         try:
             decoder = idle.pop()
         except IndexError:
-            decoder = self.plan.decoder()
+            decoder = (self.only or self.plan).decoder()
         decoded = decoder.decode(events, offsets, segment)
         idle.append(decoder)
         columns = [*decoded.columns, *self.positions.columns(events, offsets, segment, decoded.taken)]
         if self.plan.keeps_corrupt:
             columns.append(decoded.corrupt)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-    def fresh(self) -> Self:
-        """The same decoding for another read."""
-        return replace(self, _decoders={})
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a part of a segment the events that were dropped, or have no row."""
@@ -90,14 +91,28 @@ class Decoding:
         for decoder in decoders[:1]:
             decoder.finish(segment)
 
-    def within(self, batch: pa.RecordBatch, times: Times, unit: TimeUnit) -> pa.RecordBatch:
-        """The rows with `times[0] <= time < times[1]`.
+    def within(self, times: Times | None, unit: TimeUnit) -> Self:
+        """The decoding of the rows with `times[0] <= time < times[1]`, for one read; None: of all rows.
+
+        Args:
+            times: the interval.
+            unit: of times that are whole numbers.
 
         Raises:
             ConfigurationError: there is no column of times, it has another type, or `on_error` is `null`.
-            MalformedEventError: an event has no time, and `on_error` is `fail`.
         """
-        return within(batch, times, self.time, unit, self.on_error)
+        if times is None:
+            return replace(self, _decoders={})
+        if self.time is None:
+            raise ConfigurationError(
+                "the range was taken for event times and has events of other times, too: name the column of the times "
+                f"by the option {TIME_OPTION}"
+            )
+        start, end = times
+        only = within(
+            self.plan, self.time, lambda own: (own.first_number(start), own.first_number(end)), unit, self.on_error
+        )
+        return replace(self, only=only, _decoders={})
 
 
 def decoding_of(

@@ -1,14 +1,14 @@
 """Work of several threads whose results come in the order of the work."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def in_order(work: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
+def in_order(work: Iterable[Callable[[], T]], threads: int) -> Generator[T, None, None]:
     """The results of some work, in its order; `work` is iterated in the thread that takes the results.
 
     At most two pieces of work for each thread are under way, or wait to be taken. An error of one comes when it is its

@@ -12,8 +12,7 @@ from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
-from pravega_jobs.frames.decoding import Decoding, decoding_of
-from pravega_jobs.frames.event_times import Times
+from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
 from pravega_jobs.frames.reads import Scan
 from pravega_jobs.ranges import fix_range

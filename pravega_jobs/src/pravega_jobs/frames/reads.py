@@ -16,8 +16,7 @@ from aiopravega.cuts import SegmentRange
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
-from pravega_jobs.frames.decoding import Decoding
-from pravega_jobs.frames.event_times import Times
+from pravega_jobs.frames.decoding import Decoding, Times
 from pravega_jobs.frames.in_order import in_order
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
@@ -112,7 +111,7 @@ def read_batches(
     """
     count = BatchCount()
     schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, pieces, decoding.fresh(), unit, count)
+    batches = _Batches(client, pieces, decoding, unit, count)
     wanted = (batch if columns is None else batch.select(list(columns)) for batch in batches.read())
     return pa.RecordBatchReader.from_batches(schema, wanted), count
 
@@ -142,28 +141,23 @@ class _Batches:
                     self.count.seen += done.events
                     yield done.rows
                 else:
-                    self.decoding.finish(done)
+                    done()
         finally:
             reader.close()
         self.count.complete = True
 
-    def _work(self, reader: BulkReader) -> Iterator[Callable[[], _Block | SegmentId]]:
+    def _work(self, reader: BulkReader) -> Iterator[Callable[[], _Block | Callable[[], None]]]:
+        """The decoding of all blocks; after those of a part a function that ends its decoding."""
         for piece in self.pieces:
+            decoding = self.decoding.within(piece.times, self.unit)
             for part in (part for part in piece.parts if part.size):
                 for events, offsets in _events(reader, part):
-                    yield partial(self._decode, events, offsets, part.segment, piece.times)
-                yield partial(_name, part.segment)
-
-    def _decode(
-        self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId, times: Times | None
-    ) -> _Block:
-        batch = self.decoding.batch(events, offsets, segment)
-        return _Block(batch if times is None else self.decoding.within(batch, times, self.unit), len(offsets))
+                    yield partial(_decode, decoding, events, offsets, part.segment)
+                yield partial(partial, decoding.finish, part.segment)
 
 
-def _name(segment: SegmentId) -> SegmentId:
-    """The segment whose last block was decoded."""
-    return segment
+def _decode(decoding: Decoding, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> _Block:
+    return _Block(decoding.batch(events, offsets, segment), len(offsets))
 
 
 def _events(reader: BulkReader, part: SegmentRange) -> Iterator[tuple[pa.BinaryArray, npt.NDArray[np.int64]]]:

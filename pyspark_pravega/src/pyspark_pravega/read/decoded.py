@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
-from pravega_jobs.decoding.options import Format
+from pravega_jobs.decoding.options import Format, OnError
 from pravega_jobs.spark.options import CORRUPT
 from pyspark_pravega.arrow_types import spark_schema
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.plans import SparkPlan, change_plan, decode_plan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
+from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.plan import range_of
 from pyspark_pravega.read.read_options import ReadOptions
 
@@ -46,13 +47,20 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
         elif options.decode.format is not Format.RAW:
             decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given, asked))
         if options.interval is not None:
-            from pyspark_pravega.read.within import within
-
-            decoding = within(decoding, options.interval, options.decode.on_error)
+            decoding = _within(decoding, options.interval, options.decode.on_error)
         return Columns.of(asked, decoding, options.metadata_prefix)
     except PravegaError as error:
         # Spark shows the traceback in front of the message, so it is left out.
         raise error.with_traceback(None) from None
+
+
+def _within(decoding: SparkPlan | None, interval: TimeInterval, on_error: OnError) -> SparkPlan:
+    """The plan with the rows of an interval of event times."""
+    from pravega_jobs.decoding.event_times import within
+
+    kept = within(decoding and decoding.plan, interval.column, interval.numbers, interval.unit, on_error)
+    assert decoding is not None  # raw events are refused
+    return SparkPlan(kept, decoding.schema)
 
 
 def _changes(options: ReadOptions, given: StructType | None) -> tuple[SparkPlan, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Options of an interval of event times, read once and checked before any work starts.
 
-The stream's watermarks give the range that surely holds the interval; `pyspark_pravega.read.within` selects its rows.
+The stream's watermarks give the range that surely holds the interval, and `pravega_jobs.decoding.event_times` selects
+its rows.
 """
 
 import re

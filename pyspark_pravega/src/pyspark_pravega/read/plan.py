@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from aiopravega.blocking import PravegaClient
@@ -66,11 +66,13 @@ class SegmentPiece:
         part: the range of the piece.
         whole: the range that was split; its start and end lie between events for certain.
         times: bounds of the event times of the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
+        gives_rows: False for a piece that is read only to prove that the next one begins between events.
     """
 
     part: SegmentRange
     whole: SegmentRange
     times: tuple[int | None, int | None] = (None, None)
+    gives_rows: bool = True
 
 
 def plan(
@@ -95,8 +97,23 @@ def plan(
     parts = filters.segments([part for wanted in ranges for part in client.plan(wanted)])
     counts = dict(zip(parts, split.pieces([part.size for part in parts]), strict=True))
     wholes = {part.segment: part for part in parts}
-    pieces = [piece for piece in client.split_segments(counts) if filters.may_have_rows(piece)]
-    return [SegmentPiece(piece, wholes[piece.segment]) for piece in pieces]
+    pieces = [SegmentPiece(piece, wholes[piece.segment]) for piece in client.split_segments(counts)]
+    return needed(pieces, filters)
+
+
+def needed(pieces: Sequence[SegmentPiece], pushed: Pushed) -> list[SegmentPiece]:
+    """The pieces of each segment up to the last that can have fitting rows.
+
+    Only the reader of a piece proves that the next one begins between events. So a piece that cannot have fitting rows
+    is read all the same if a later one can: it gives no rows.
+    """
+    may_have = [pushed.may_have_rows(piece.part) for piece in pieces]
+    last = {piece.part.segment: at for at, (piece, may) in enumerate(zip(pieces, may_have, strict=True)) if may}
+    return [
+        replace(piece, gives_rows=may)
+        for at, (piece, may) in enumerate(zip(pieces, may_have, strict=True))
+        if at <= last.get(piece.part.segment, -1)
+    ]
 
 
 def range_of(client: PravegaClient, source: Source, interval: TimeInterval | None) -> StreamCutRange:

@@ -1,5 +1,6 @@
 """One task of a read: the events of pieces of segments as record batches, for batches and micro-batches."""
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final
@@ -36,7 +37,6 @@ def read_partition(options: ReadOptions, columns: Columns, partition: ReadPartit
 
 
 def _read_piece(options: ReadOptions, columns: Columns, piece: SegmentPiece) -> Iterator[pa.RecordBatch]:
-    rows = SegmentRows(piece.part.segment, columns, piece.times)
     blocks = cluster(options.config).reader.read(
         piece.part,
         scan=find_frames,
@@ -44,6 +44,10 @@ def _read_piece(options: ReadOptions, columns: Columns, piece: SegmentPiece) -> 
         block_bytes=_BLOCK_BYTES,
         requests=_REQUESTS,
     )
+    if not piece.gives_rows:
+        deque(_proving(piece, blocks), maxlen=0)
+        return
+    rows = SegmentRows(piece.part.segment, columns, piece.times)
     # Not by a loop: its variable would keep a block alive while its batches are sent.
     yield from chain.from_iterable(map(rows.batches, _proving(piece, blocks)))
     yield from rows.finish(piece.part.size)

@@ -27,16 +27,15 @@ from aiopravega.positions import NamedCut
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks.targets import JsonTarget
 from aiopravega.times import TimeUnit
+from pravega_jobs.decoding.event_times import within
 from pravega_jobs.decoding.options import OnError
 from pravega_jobs.decoding.typed import TypedPlan
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.decode.plans import SparkPlan
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.stream import PravegaStreamReader
-from pyspark_pravega.read.within import within
 
 STREAM = StreamName("examples", "orders")
 SEGMENT = SegmentId(STREAM, 0, 0)
@@ -61,7 +60,8 @@ def parse(**more):
 
 def plan_of(column: str, since, until, unit=TimeUnit.MS, on_error=OnError.FAIL):
     target = JsonTarget(arrow_schema(COLUMNS))
-    return within(SparkPlan(TypedPlan(target, on_error), COLUMNS), TimeInterval(column, since, until, unit), on_error)
+    interval = TimeInterval(column, since, until, unit)
+    return within(TypedPlan(target, on_error), column, interval.numbers, unit, on_error)
 
 
 def decode(plan, *events):
@@ -125,9 +125,9 @@ def test_a_streaming_query_has_no_interval():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("when", "names column 'when', but the events have struct<id"),
+        ("when", "names column 'when', but the events have the columns id, at"),
         ("at.hour", "names column 'at.hour', but"),
-        ("local", "'local' of option 'event_time' is a timestamp_ntz: it has no zone"),
+        ("local", r"'local' of option 'event_time' is a timestamp\[us\]: it has no zone"),
         ("text", "is a string: it has no zone"),
         ("address", "is a struct<.*: it must be a timestamp, or a whole number"),
     ],
@@ -139,7 +139,7 @@ def test_a_column_that_is_no_point_in_time_is_refused(column, message):
 
 def test_an_interval_needs_decoded_events_without_nulls():
     with pytest.raises(ConfigurationError, match="read raw: give option 'decode'"):
-        within(None, TimeInterval("at", 0, 1), OnError.FAIL)
+        within(None, "at", TimeInterval("at", 0, 1).numbers, TimeUnit.MS, OnError.FAIL)
     with pytest.raises(ConfigurationError, match="every interval would have them"):
         plan_of("at", 0, 1, on_error=OnError.NULL)
 

@@ -1,11 +1,14 @@
 """Into how many pieces segments are split, and which of them share a task."""
 
 import pytest
+from pyspark.sql.datasource import EqualTo, GreaterThan, LessThan
 
 from aiopravega.cuts import SegmentRange
 from aiopravega.names import SegmentId, StreamName
+from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.read.filters import Pushed
 from pyspark_pravega.read.packing import pack
-from pyspark_pravega.read.plan import SegmentPiece, SplitPolicy
+from pyspark_pravega.read.plan import SegmentPiece, SplitPolicy, needed
 
 MB = 1024 * 1024
 
@@ -74,3 +77,30 @@ def test_small_pieces_that_follow_one_another_share_a_task(sizes, split, expecte
 
 def test_many_small_segments_make_as_many_tasks_as_run_at_a_time():
     assert [len(task) for task in tasks([84] * 200, SplitPolicy(min_partitions=2))] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ([], [(0, True), (100, True), (200, True), (300, True)]),
+        ([LessThan(("offset",), 150)], [(0, True), (100, True)]),
+        # The pieces before prove where the last one begins.
+        ([GreaterThan(("offset",), 300)], [(0, False), (100, False), (200, False), (300, True)]),
+        ([EqualTo(("offset",), 150)], [(0, False), (100, True)]),
+        ([EqualTo(("offset",), 500)], []),
+    ],
+)
+def test_pieces_before_a_fitting_one_are_read_for_their_proof(filters, expected):
+    pushed = Pushed()
+    pushed.add(filters, Columns.of())
+    segments = [SegmentId(StreamName("shop", "orders"), number, 0) for number in (0, 1)]
+    wholes = [SegmentRange(segment, 0, 400) for segment in segments]
+    pieces = [
+        SegmentPiece(SegmentRange(whole.segment, start, start + 100), whole)
+        for whole in wholes
+        for start in range(0, 400, 100)
+    ]
+
+    found = [(piece.part.segment.number, piece.part.start, piece.gives_rows) for piece in needed(pieces, pushed)]
+
+    assert found == [(number, *one) for number in (0, 1) for one in expected]

@@ -1,30 +1,18 @@
-"""Decoding that leaves out the rows outside of an interval of event times, a batch at a time.
+"""Decoding that leaves out the rows outside of an interval of event times, a batch at a time: for Spark and frames.
 
 The range of an interval also holds other events. Neighbouring intervals share a bound that is exact in the column's
 unit, so that each row is in exactly one interval.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import (
-    ByteType,
-    DataType,
-    DateType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId
@@ -33,22 +21,19 @@ from aiopravega.times import TimeUnit
 from pravega_jobs.decoding.options import OnError
 from pravega_jobs.decoding.plan import Decoded, DecodePlan, Decoder
 from pravega_jobs.spark.options import TIME_OPTION
-from pyspark_pravega.decode.plans import SparkPlan
-from pyspark_pravega.read.interval import TimeInterval
 
 logger = logging.getLogger(__name__)
 
-_NUMBERS: Final = (LongType, IntegerType, ShortType, ByteType)
-_WITHOUT_ZONE: Final = (TimestampNTZType, DateType, StringType)
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
+_WITHOUT_ZONE: Final = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_string)
 
 
 @dataclass(frozen=True, slots=True)
 class WithinPlan:
     """A plan with the rows that have `start <= time < end`.
 
-    `path` leads to the time, through structs. The bounds are in microseconds for a timestamp, and in the unit of the
-    stream's writers for a number.
+    `path` leads to the time, through structs. The bounds are in the unit of the column: its own for a timestamp, that
+    of the stream's writers for a number.
     """
 
     plan: DecodePlan
@@ -78,54 +63,76 @@ class WithinPlan:
         return WithinDecoder(self, self.plan.decoder())
 
 
-def within(plan: SparkPlan | None, interval: TimeInterval, on_error: OnError) -> SparkPlan:
+def within(
+    plan: DecodePlan | None,
+    name: str,
+    numbers: Callable[[TimeUnit], tuple[int, int]],
+    unit: TimeUnit,
+    on_error: OnError,
+) -> WithinPlan:
     """Make a plan that decodes the rows of an interval.
+
+    Args:
+        plan: of the decoding; None: the events are read raw, which is refused.
+        name: the column of the times, in any case; `a.b` is a field of a struct.
+        numbers: the bounds as a column of a unit counts them: a time is in the interval if `start <= time < end`.
+        unit: of a column of whole numbers: that of the stream's writers.
+        on_error: the rule for an event without a time.
 
     Raises:
         ConfigurationError: the events are not decoded, have no such column, or its type is not a point in time.
     """
     if plan is None:
         raise ConfigurationError(
-            f"option {TIME_OPTION!r} names column {interval.column!r}, but the events are read raw: give option "
-            "'decode', or give cuts and no times, and filter the decoded events in Spark"
+            f"option {TIME_OPTION!r} names column {name!r}, but the events are read raw: give option 'decode', or give "
+            "cuts and no times, and filter the decoded events"
         )
     if on_error is OnError.NULL:
         raise ConfigurationError(
             "on_error=null keeps events whose times are not known, so that every interval would have them: give fail "
             "or drop for a read of an interval"
         )
-    path, kind = _find(plan.schema, interval.column)
-    if isinstance(kind, TimestampType):
-        start, end = interval.numbers(TimeUnit.US)
-    elif isinstance(kind, _NUMBERS):
-        start, end = interval.numbers(interval.unit)
-    else:
-        hint = (
-            "it has no zone, so that it is another time on each machine: decode it as timestamp, if events have a zone"
-            if isinstance(kind, _WITHOUT_ZONE)
-            else "it must be a timestamp, or a whole number in the unit of the stream's writers"
-        )
-        raise ConfigurationError(
-            f"column {interval.column!r} of option {TIME_OPTION!r} is a {kind.simpleString()}: {hint}"
-        )
-    kept = WithinPlan(plan.plan, interval.column, path, _clamped(start), _clamped(end), on_error is OnError.DROP)
-    return SparkPlan(kept, plan.schema)
+    path, kind = time_column(plan.schema, name)
+    start, end = numbers(time_unit(kind, name, unit))
+    return WithinPlan(plan, name, path, _clamped(start), _clamped(end), on_error is OnError.DROP)
 
 
-def _find(schema: StructType, name: str) -> tuple[tuple[int, ...], DataType]:
-    """The path of indexes to a column, by its name in any case, and its type; `a.b` is a field of a struct."""
+def time_column(schema: pa.Schema, name: str) -> tuple[tuple[int, ...], pa.DataType]:
+    """The path of indexes to a column, by its name in any case, and its type; `a.b` is a field of a struct.
+
+    Raises:
+        ConfigurationError: there is no such column.
+    """
     path: list[int] = []
-    kind: DataType = schema
+    kind: pa.DataType = pa.struct(list(schema))
     for step in name.split("."):
-        names = [one.lower() for one in kind.names] if isinstance(kind, StructType) else []
+        names = [field.name.lower() for field in kind] if pa.types.is_struct(kind) else []
         if step.lower() not in names:
             raise ConfigurationError(
-                f"option {TIME_OPTION!r} names column {name!r}, but the events have {schema.simpleString()}"
+                f"option {TIME_OPTION!r} names column {name!r}, but the events have the columns "
+                f"{', '.join(schema.names)}"
             )
-        assert isinstance(kind, StructType)
         path.append(names.index(step.lower()))
-        kind = kind.fields[path[-1]].dataType
+        kind = kind.field(path[-1]).type
     return tuple(path), kind
+
+
+def time_unit(kind: pa.DataType, name: str, unit: TimeUnit) -> TimeUnit:
+    """The unit of a column of times; `unit` is that of whole numbers.
+
+    Raises:
+        ConfigurationError: the type is not a point in time.
+    """
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return TimeUnit.parse(kind.unit)
+    if pa.types.is_signed_integer(kind):
+        return unit
+    hint = (
+        "it has no zone, so that it is another time on each machine: decode it as timestamp, if events have a zone"
+        if any(test(kind) for test in _WITHOUT_ZONE)
+        else "it must be a timestamp, or a whole number in the unit of the stream's writers"
+    )
+    raise ConfigurationError(f"column {name!r} of option {TIME_OPTION!r} is a {kind}: {hint}")
 
 
 def _clamped(number: int) -> int:
@@ -181,6 +188,11 @@ class WithinDecoder:
         if not self._without:
             logger.warning("%s: dropped the event at offset %d, which %s", segment, at, reason)
         self._without += int((~known).sum())
+
+    def add(self, other: Self) -> None:
+        """Count what another decoder of the same plan has counted."""
+        self._inner.add(other._inner)
+        self._without += other._without
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task the number of events that were left out because they have no time."""
