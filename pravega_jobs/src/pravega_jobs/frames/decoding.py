@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +17,19 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from aiopravega.schema.open import GroupAddress, find_group
-from pravega_jobs.decoding.change_planning import about_changes, change_plan
-from pravega_jobs.decoding.changes import ChangesDecoder, ChangesPlan
 from pravega_jobs.decoding.event_times import WithinPlan, within
 from pravega_jobs.decoding.options import DecodeOptions, Format, OnError, RegistryOptions
-from pravega_jobs.decoding.plan import Decoder as AnyDecoder
+from pravega_jobs.decoding.plan import Decoder
 from pravega_jobs.decoding.planning import decode_plan, named_columns
 from pravega_jobs.decoding.registries import registered_groups
-from pravega_jobs.decoding.typed import TypedDecoder, TypedPlan
+from pravega_jobs.decoding.typed import TypedPlan
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.frames.position_columns import PositionColumns
-from pravega_jobs.merging.newest_change import newest_schema
 from pravega_jobs.spark.options import CORRUPT, TIME_OPTION
 
-Plan: TypeAlias = TypedPlan | ChangesPlan
-Decoder: TypeAlias = TypedDecoder | ChangesDecoder
+if TYPE_CHECKING:
+    from pravega_jobs.decoding.changes import ChangesPlan
+
 Times: TypeAlias = tuple[datetime, datetime]
 _RAW_TEXT: Final = "no schema: the events as they are"
 
@@ -44,14 +42,14 @@ class Decoding:
     them.
     """
 
-    plan: Plan | None
+    plan: "TypedPlan | ChangesPlan | None"
     positions: PositionColumns
     described: str
     on_error: OnError = OnError.FAIL
     time: str | None = None
     only: WithinPlan | None = None
     # A decoder counts and remembers, so that each segment has its own; those that no thread uses at the moment.
-    _decoders: dict[SegmentId, list[AnyDecoder]] = field(default_factory=dict, repr=False, compare=False)
+    _decoders: dict[SegmentId, list[Decoder]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def schema(self) -> pa.Schema:
@@ -141,13 +139,19 @@ def decoding_of(
     chosen = _chosen(options, stream, registry)
     if chosen.format is Format.RAW:
         return Decoding(None, PositionColumns.of(options.metadata, options.prefix, None), _RAW_TEXT, time=options.time)
-    about, others = about_changes(options.metadata) if chosen.format.is_changes else ((), options.metadata)
+    about: tuple[str, ...] = ()
+    others = options.metadata
+    if chosen.format.is_changes:
+        # The modules of changes are many, and are imported for changes only.
+        from pravega_jobs.decoding.change_planning import about_changes, change_plan
+
+        about, others = about_changes(options.metadata)
     source = _source(chosen, registry, client)
     own = {options.prefix + name for name in others} | {CORRUPT}
     given = None if chosen.columns is None else named_columns(chosen, options.metadata)
     if given is not None:
         given = pa.schema([field for field in given if field.name.lower() not in own])
-    plan: Plan
+    plan: TypedPlan | ChangesPlan
     if chosen.format.is_changes:
         plan = change_plan(
             chosen,
@@ -201,6 +205,8 @@ def _newest(options: DecodeOptions, client: PravegaClient | None, ranges: Sequen
         raise ConfigurationError(
             "the columns of change events are not known without a range: give option 'columns' or 'schema_text'"
         )
+    from pravega_jobs.merging.newest_change import newest_schema
+
     return newest_schema(client, ranges, options.changes.table if options.changes else None)
 
 
