@@ -1,11 +1,12 @@
 """Ranges of a stream as record batches: a few megabytes at a time, in this process."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aiopravega import TimeUnit
 from aiopravega.blocking import PravegaClient
@@ -31,14 +32,6 @@ class RangePiece(Protocol):
         """The event times to keep; None: all events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A `RangePiece` by itself."""
-
-    parts: Sequence[SegmentRange]
-    times: Times | None = None
-
-
 @dataclass
 class BatchCount:
     """The count of the events of batches, before any event is left out; known after the last batch."""
@@ -55,7 +48,8 @@ class BatchCount:
 class Scan:
     """Ranges that are read each time somebody asks for their rows: a table for libraries that take Arrow's streams.
 
-    `client` has to be open whenever it is read; all fields are as for `read_batches`.
+    `client` has to be open whenever it is read; all fields are as for `read_batches`, and `limits` as `limits_of` of
+    `pravega_jobs.frames.limits` gives them.
     """
 
     client: PravegaClient
@@ -63,6 +57,8 @@ class Scan:
     decoding: Decoding
     unit: TimeUnit
     columns: Sequence[str] | None = None
+    filter: pc.Expression | None = None
+    limits: Mapping[SegmentRange, int] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
@@ -73,7 +69,7 @@ class Scan:
     def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
         """The rows, read again; `columns` are some of the columns, None: all of them."""
         wanted = self.columns if columns is None else columns
-        return read_batches(self.client, self.pieces, self.decoding, self.unit, wanted)[0]
+        return _reader(_Batches(self.client, self.pieces, self.decoding, self.unit, self.filter, self.limits), wanted)
 
     def __arrow_c_schema__(self) -> Any:
         """The columns, for libraries that take Arrow's C interface."""
@@ -102,11 +98,8 @@ def read_batches(
         unit: of the times that the writers of the stream note.
         columns: the columns to read; None: all.
     """
-    count = BatchCount()
-    schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, pieces, decoding, unit, count)
-    wanted = (batch if columns is None else batch.select(list(columns)) for batch in batches.read())
-    return pa.RecordBatchReader.from_batches(schema, wanted), count
+    batches = _Batches(client, pieces, decoding, unit)
+    return _reader(batches, columns), batches.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +108,9 @@ class _Batches:
     pieces: Iterable[RangePiece]
     decoding: Decoding
     unit: TimeUnit
-    count: BatchCount
+    filter: pc.Expression | None = None
+    limits: Mapping[SegmentRange, int] = field(default_factory=dict)
+    count: BatchCount = field(default_factory=BatchCount)
 
     def read(self) -> Iterator[pa.RecordBatch]:
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
@@ -123,23 +118,38 @@ class _Batches:
             for piece in self.pieces:
                 decoding = self.decoding.within(piece.times, self.unit)
                 for part in piece.parts:
-                    yield from self._part(reader, part, decoding)
+                    for batch in self._part(reader, part, decoding):
+                        yield batch if self.filter is None else batch.filter(self.filter)
         finally:
             reader.close()
         self.count.complete = True
 
     def _part(self, reader: BulkReader, part: SegmentRange, decoding: Decoding) -> Iterator[pa.RecordBatch]:
-        if not part.size:
+        limit = self.limits.get(part, part.end)
+        if limit <= part.start:
             return
-        for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
+        blocks = reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES)
+        for block in blocks:
+            if block.offset >= limit:
+                blocks.close()
+                break
             borders: Positions = np.append(block.frames, np.int32(len(block.data)))
+            borders = borders[: np.searchsorted(block.frames, limit - block.offset) + 1]
             data = pa.py_buffer(block.data)
-            for first in range(0, len(block.frames), _MOST_ROWS):
+            for first in range(0, len(borders) - 1, _MOST_ROWS):
                 some = borders[first : first + _MOST_ROWS + 1]
                 self.count.seen += len(some) - 1
                 offsets = some[:-1].astype(np.int64) + block.offset
                 yield decoding.batch(events_between(some, data), offsets, part.segment)
         decoding.finish(part.segment)
+
+
+def _reader(batches: _Batches, columns: Sequence[str] | None) -> pa.RecordBatchReader:
+    schema = batches.decoding.schema
+    if columns is None:
+        return pa.RecordBatchReader.from_batches(schema, batches.read())
+    selected = pa.schema([schema.field(name) for name in columns])
+    return pa.RecordBatchReader.from_batches(selected, (batch.select(list(columns)) for batch in batches.read()))
 
 
 def _arrow_buffer(size: int) -> memoryview:
