@@ -143,13 +143,13 @@ def test_a_filter_that_cannot_be_used_is_refused():
             check_filter(condition, SCHEMA)
 
 
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+TIMED = KnownColumns(KNOWN.kinds, TimeColumn("at", pa.timestamp("us", tz="UTC"), TimeUnit.US, TimeUnit.MS))
+TIMED_SCHEMA = SCHEMA.append(pa.field("at", pa.timestamp("us", tz="UTC")))
 BOTH = [
     pytest.param(lambda of: polars_may_hold(of(col), TIMED), id="polars"),
     pytest.param(lambda of: expression_may_hold(of(field), TIMED_SCHEMA, TIMED), id="arrow"),
 ]
-NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-TIMED = KnownColumns(KNOWN.kinds, TimeColumn("at", pa.timestamp("us", tz="UTC"), TimeUnit.US, TimeUnit.MS))
-TIMED_SCHEMA = SCHEMA.append(pa.field("at", pa.timestamp("us", tz="UTC")))
 
 
 @pytest.mark.parametrize("may_hold", BOTH)
