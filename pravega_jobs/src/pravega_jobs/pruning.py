@@ -1,6 +1,6 @@
 """Columns whose values are known before a segment is read, by which a query leaves out segments and pieces of them.
 
-`scope`, `stream` and `segment_id` have one value in all rows of a segment. `offset` has a range of values.
+`scope`, `stream`, `segment` and `segment_id` have one value in all rows of a segment. `offset` has a range of values.
 """
 
 import operator
@@ -11,9 +11,10 @@ from aiopravega import wire
 from aiopravega.cuts import SegmentRange
 
 OFFSET: Final = "offset"
+SEGMENT: Final = "segment"
 SEGMENT_ID: Final = "segment_id"
 # Columns that are the same in all rows of a segment, and the type of their values.
-CONSTANTS: Final[Mapping[str, type]] = {"scope": str, "stream": str, SEGMENT_ID: int}
+CONSTANTS: Final[Mapping[str, type]] = {"scope": str, "stream": str, SEGMENT: str, SEGMENT_ID: int}
 # The lowest and the highest offset of a row that fits; no row fits if they cross.
 Bounds: TypeAlias = tuple[int, int]
 Comparison: TypeAlias = Callable[[Any, Any], bool]
@@ -26,6 +27,8 @@ def constant_of(column: str, part: SegmentRange) -> str | int:
     """The value of a column of `CONSTANTS` in all rows of a segment."""
     if column == SEGMENT_ID:
         return part.segment.to_int()
+    if column == SEGMENT:
+        return str(part.segment)
     value: str = getattr(part.segment.stream, column)
     return value
 

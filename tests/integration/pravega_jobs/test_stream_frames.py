@@ -9,13 +9,25 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyarrow.compute import field
 from tests.integration.conftest import client, scope
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking.intervals import take
 from aiopravega.errors import ConfigurationError, MalformedEventError, StreamTruncatedError, WriteIdReusedError
-from pravega_jobs.frames import StreamRange, range_of, read_arrow, read_pandas, read_polars, scan_polars, write_arrow
+from pravega_jobs.frames import (
+    StreamRange,
+    range_of,
+    read_arrow,
+    read_pandas,
+    read_polars,
+    read_table,
+    scan_duckdb,
+    scan_polars,
+    write_arrow,
+)
 
 __all__ = ["client", "scope"]
 RIDES: list[dict[str, Any]] = [{"id": number, "city": "Rome" if number % 3 else "Oslo"} for number in range(300)]
@@ -75,7 +87,7 @@ def test_a_scan_filters_selects_limits_and_can_be_collected_again(rides):
 
 def test_a_scan_of_raw_events_leaves_out_segments_by_conditions(rides, caplog):
     first, second = rides.client.plan(rides.range)
-    caplog.set_level(logging.INFO, "pravega_jobs.frames.scan")
+    caplog.set_level(logging.INFO, "pravega_jobs.frames.limits")
     in_first = pl.col("segment_id") == first.segment.to_int()
 
     of_first = scan_polars(rides).filter(in_first).collect()
@@ -88,6 +100,55 @@ def test_a_scan_of_raw_events_leaves_out_segments_by_conditions(rides, caplog):
     assert f"1 of 2 segments to read, {second.size:,} of " in caplog.messages[1]
     # A column of the events that is named like one of the source is another column.
     assert typed.filter(pl.col("segment_id").is_null()).collect().height == 200
+
+
+def test_a_filter_gives_the_rows_for_which_it_is_true(rides, caplog):
+    caplog.set_level(logging.INFO, "pravega_jobs.frames.limits")
+    first, second = rides.client.plan(rides.range)
+    middle = sorted(row["offset"] for row in read_arrow(rides).read_all().to_pylist())[100]
+    placed: dict[str, Any] = TYPED | {"metadata_columns": "segment_id,offset", "metadata_prefix": "_"}
+    conditions = [
+        field("_segment_id") == first.segment.to_int(),
+        (field("_segment_id") == second.segment.to_int()) & (field("_offset") <= middle) & (field("city") == "Oslo"),
+        (field("_offset") < 0) | (field("id") > 250),
+        pc.is_in(field("_offset"), pa.array([first.start, middle])),
+    ]
+    whole = read_table(rides, **placed)
+    for condition in conditions:
+        expected = ids(whole.filter(condition).to_pylist())
+        assert expected
+        assert ids(read_arrow(rides, select=["id"], filter=condition, **placed).read_all().to_pylist()) == expected
+    assert ids(read_pandas(rides, filter=condition, **placed).to_dict("records")) == expected
+    assert ids(read_polars(rides, filter=condition, **placed).to_dicts()) == expected
+    assert sorted(scan_duckdb(rides, filter=condition, **placed).project("id").fetchall()) == [
+        (one,) for one in expected
+    ]
+    assert ids(scan_polars(rides, **placed).filter(pl.col("_offset") == first.start).collect().to_dicts())
+    assert f"1 of 2 segments to read, {first.size:,} of {first.size + second.size:,} bytes" in caplog.messages[0]
+    with pytest.raises(ConfigurationError, match="cannot be used on the columns id, city, _segment_id, _offset"):
+        read_arrow(rides, filter=field("town") == "Oslo", **placed)
+
+
+def test_a_condition_on_event_times_ends_the_read_at_a_watermark(client, scope):
+    stream, noon = StreamName(scope, "marked"), datetime(2026, 1, 5, 12, tzinfo=UTC)
+    assert client.create_stream(stream, timestamp_aggregation_timeout=timedelta(minutes=5))
+    times = [noon + timedelta(minutes=minute) for minute in range(5)]
+    with client.writer(stream) as writer:
+        writer.write_many([json.dumps({"at": time.isoformat()}).encode() for time in times], ["a"] * 5)
+    client.note_time(stream, "writer", noon + timedelta(minutes=5))
+    next(iter(client.watermarks(stream, follow=True)))
+    with client.writer(stream) as writer:
+        writer.write_many([b"no json", json.dumps({"at": (noon + timedelta(hours=1)).isoformat()}).encode()], ["a"] * 2)
+    options: dict[str, Any] = {"decode": "json", "columns": "at timestamp", "event_time": "at"}
+    whole = range_of(client, stream)
+
+    for minutes in (2, 5):  # what follows is not read: it cannot be decoded
+        until = noon + timedelta(minutes=minutes)
+        assert read_table(whole, filter=field("at") < until, **options)["at"].to_pylist() == times[:minutes]
+        assert scan_polars(whole, **options).filter(pl.col("at") < until).collect()["at"].to_list() == times[:minutes]
+    for condition in (field("at") > noon, field("at") <= noon + timedelta(minutes=5), field("at").is_null()):
+        with pytest.raises(MalformedEventError):
+            read_table(whole, filter=condition, **options)
 
 
 def test_duckdb_reads_batches_by_their_name(rides):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aiopravega import SegmentId, StreamName, wire
+from aiopravega import SegmentId, StreamName, TimeUnit, wire
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.frames import find_frames
@@ -47,18 +47,21 @@ def change(op, number):
     return json.dumps({**images, "source": source, "op": op, "ts_ms": 1}).encode()
 
 
-def by_spark(events, options):
+def by_spark(events, options, times=None):
     """The batch that Spark gets."""
-    parsed = ReadOptions.parse({"controller": "tcp://127.0.0.1:1", "scope": "shop", "stream": "orders", **options})
+    named = {"controller": "tcp://127.0.0.1:1", "scope": "shop", "stream": "orders", **options}
+    if times is not None:
+        named |= {"event_time_from": times[0].isoformat(), "event_time_to": times[1].isoformat()}
+    parsed = ReadOptions.parse(named)
     data = memoryview(b"".join(wire.event_header(len(event)) + event for event in events))
     frames, _ = find_frames(data, 0, len(data))
     [batch] = SegmentRows(SEGMENT, read_columns(parsed)).batches(EventBlock(SEGMENT, 0, data, frames))
     return batch
 
 
-def by_frames(events, options):
+def by_frames(events, options, times=None):
     """The batch of a frame."""
-    decoding = decoding_of(FrameOptions.parse(options), STREAM, None)
+    decoding = decoding_of(FrameOptions.parse(options), STREAM, None).within(times, TimeUnit.MS)
     offsets = np.cumsum([0, *(len(event) + wire.EVENT_HEADER for event in events[:-1])])
     return decoding.batch(pa.array(events, pa.binary()), offsets, SEGMENT)
 
@@ -152,6 +155,30 @@ def test_an_event_that_cannot_be_decoded_has_the_same_words(read):
         read([b"{}", b"no json"], {"decode": "json", "columns": "id long"})
     with pytest.raises(MalformedEventError, match=r"the event at offset 0 cannot be decoded as a change event of Deb"):
         read([b"no json"], DEBEZIUM)
+
+
+@READERS
+def test_an_interval_has_the_same_rows_and_the_same_words(read):
+    noon = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
+    times = [noon + dt.timedelta(minutes=minute) for minute in range(5)]
+    events = [json.dumps({"id": number, "at": time.isoformat()}).encode() for number, time in enumerate(times)]
+    typed = {"decode": "json", "columns": "id long, at timestamp", "metadata_columns": "offset", "event_time": "AT"}
+
+    found = read(events, typed, (times[1], times[3]))
+
+    assert found["id"].to_pylist() == [1, 2]
+    assert found["offset"].to_pylist() == [len(events[0]) + 8, 2 * (len(events[0]) + 8)]
+    assert read([*events, b"{}"], typed | {"on_error": "drop"}, (times[0], times[1]))["id"].to_pylist() == [0]
+    refused = [
+        ({}, b"{}", MalformedEventError, "the event at offset 0 has no time in column 'AT', so that it is in no"),
+        ({"on_error": "null"}, events[0], ConfigurationError, "every interval would have them"),
+        ({"event_time": "when"}, events[0], ConfigurationError, "names column 'when', but the events have the columns"),
+        ({"columns": "at string"}, events[0], ConfigurationError, "'AT' of option 'event_time' is a string: it has no"),
+        ({"decode": "raw", "columns": ""}, events[0], ConfigurationError, "read raw: give option 'decode'"),
+    ]
+    for options, event, error, said in refused:
+        with pytest.raises(error, match=said):
+            read([event], typed | options, (times[0], times[1]))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Reads of ranges as record batches and tables: of a range that a consumer has taken, or of two cuts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack
 
 import pyarrow as pa
 
@@ -13,6 +13,8 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
 from pravega_jobs.frames.decoding import Decoding, Times, decoding_of
+from pravega_jobs.frames.expressions import check_filter, expression_may_hold
+from pravega_jobs.frames.limits import KnownColumns, Limits, bytes_left, limits_of
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
 from pravega_jobs.frames.reads import Scan
 from pravega_jobs.ranges import fix_range
@@ -21,6 +23,7 @@ from pravega_jobs.tables import hold_size, to_pandas, to_polars
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import pyarrow.compute as pc
 
 LARGEST_TABLE: Final = 1_000_000_000
 _WAY_OUT: Final = "read it by read_arrow or scan_polars, a few megabytes at a time, read a smaller range, or allow more"
@@ -63,7 +66,7 @@ class StreamRange:
 class PlannedRead:
     """A range that was checked against its stream, and the decoding of its events.
 
-    `parts` are the ranges of its segments, in the order in which they are read.
+    `parts` are the ranges of its segments, in the order in which they are read. `limits` come from `filter`.
     """
 
     client: PravegaClient
@@ -72,6 +75,8 @@ class PlannedRead:
     times: Times | None
     decoding: Decoding
     options: FrameOptions
+    filter: "pc.Expression | None" = None
+    limits: Limits = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -81,7 +86,21 @@ class PlannedRead:
     @property
     def scan(self) -> Scan:
         """The rows, read each time that somebody asks for them."""
-        return Scan(self.client, [self], self.decoding, self.options.unit)
+        return Scan(self.client, [self], self.decoding, self.options.unit, filter=self.filter, limits=self.limits)
+
+    def filtered(self, condition: "pc.Expression") -> Self:
+        """The read of the rows for which a condition is true.
+
+        Raises:
+            ConfigurationError: the condition is none for the columns.
+            PravegaError: the watermarks of the stream cannot be read.
+        """
+        schema = self.decoding.schema
+        checked = check_filter(condition, schema)
+        known = KnownColumns.of(self.decoding, self.options.unit)
+        may_hold = expression_may_hold(checked, schema, known)
+        limits = limits_of(self.client, self.parts, may_hold, known, checked)
+        return replace(self, filter=checked, limits=limits)
 
     def table(self, largest: int, select: Sequence[str] | None = None) -> pa.Table:
         """All rows, in memory as a whole. `select` names columns of the decoding.
@@ -90,7 +109,7 @@ class PlannedRead:
             ConfigurationError: the range has more than `largest` bytes.
             PravegaError: it cannot be read.
         """
-        hold_size(self.stream, self.size, f"largest={largest:,}", largest, _WAY_OUT)
+        hold_size(self.stream, bytes_left(self.parts, self.limits), f"largest={largest:,}", largest, _WAY_OUT)
         return self.scan.batches(select).read_all()
 
 
@@ -117,12 +136,17 @@ def range_of(
 
 
 def plan_read(
-    of: ReadableRange, select: Sequence[str] | None, registry: SchemaRegistry | None, options: Mapping[str, Any]
+    of: ReadableRange,
+    select: Sequence[str] | None,
+    registry: SchemaRegistry | None,
+    options: Mapping[str, Any],
+    filter: "pc.Expression | None" = None,
 ) -> PlannedRead:
     """Check options and range, and find the schema, before anything is read.
 
     Raises:
-        ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.
+        ConfigurationError: an option is not known, a selected column does not exist, the filter is none for the
+            columns, or no schema is known.
         GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
         PravegaError: the range cannot be read, or a server cannot be reached.
     """
@@ -136,13 +160,14 @@ def plan_read(
     if missing:
         known = ", ".join(planned.decoding.schema.names)
         raise ConfigurationError(f"select names {missing[0]!r}, but the events of {of.stream} have the columns {known}")
-    return planned
+    return planned if filter is None else planned.filtered(filter)
 
 
 def read_arrow(
     of: ReadableRange,
     *,
     select: Sequence[str] | None = None,
+    filter: "pc.Expression | None" = None,
     registry: SchemaRegistry | None = None,
     **options: Unpack[ReadOptions],
 ) -> pa.RecordBatchReader:
@@ -154,25 +179,31 @@ def read_arrow(
     Args:
         of: the range, such as `take` and `range_of` give it. Its client has to stay open.
         select: the columns to have, in this order; None: all.
+        filter: a condition of `pyarrow.compute` on any columns, such as `field("delay") > 60`: only rows for which it
+            is true are given. What it rules out by `scope`, `stream`, `segment`, `segment_id`, `offset` or the time of
+            the option `event_time` is not fetched, as far as that is known before (the log, INFO, says how much is
+            left), and so events there that cannot be decoded are no errors.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
         options: by which Spark's source makes columns of events: `decode`, `columns`, `on_error`, the options of
             schemas, of the registry and of Debezium's changes, `metadata_columns`, `metadata_prefix`, `event_time`,
             `event_time_unit`. A registry that is given has no options for its address.
 
     Raises:
-        ConfigurationError: an option is not known, a selected column does not exist, or no schema is known.
+        ConfigurationError: an option is not known, a selected column does not exist, the filter is none for the
+            columns, or no schema is known.
         GroupNotFoundError: the options need a schema of the registry, which has no group for the stream.
         StreamTruncatedError: retention or a truncation removed a part of the range.
         MalformedEventError: while it is read: an event cannot be decoded, and `on_error` is `fail`.
         PravegaError: a server cannot be reached.
     """
-    return plan_read(of, select, registry, options).scan.batches(select)
+    return plan_read(of, select, registry, options, filter).scan.batches(select)
 
 
 def read_table(
     of: ReadableRange,
     *,
     select: Sequence[str] | None = None,
+    filter: "pc.Expression | None" = None,
     registry: SchemaRegistry | None = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
@@ -180,8 +211,9 @@ def read_table(
     """The events of a range as a Table of Arrow, in memory as a whole.
 
     Args:
-        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        of: as of `read_arrow`; so are `select`, `filter`, `registry` and `options`.
         select: the columns.
+        filter: the condition.
         registry: the Schema Registry.
         largest: the most bytes that the range may have, event headers (8 bytes each) included.
         options: of the decoding.
@@ -190,13 +222,14 @@ def read_table(
         ConfigurationError: the range has more bytes, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    return plan_read(of, select, registry, options).table(largest, select)
+    return plan_read(of, select, registry, options, filter).table(largest, select)
 
 
 def read_pandas(
     of: ReadableRange,
     *,
     select: Sequence[str] | None = None,
+    filter: "pc.Expression | None" = None,
     registry: SchemaRegistry | None = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
@@ -204,8 +237,9 @@ def read_pandas(
     """The events of a range as a DataFrame of pandas with Arrow's types, in memory as a whole.
 
     Args:
-        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        of: as of `read_arrow`; so are `select`, `filter`, `registry` and `options`.
         select: the columns.
+        filter: the condition.
         registry: the Schema Registry.
         largest: the most bytes that the range may have, event headers (8 bytes each) included.
         options: of the decoding.
@@ -214,7 +248,9 @@ def read_pandas(
         ConfigurationError: the range has more bytes, pandas is not installed, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    frame: pd.DataFrame = to_pandas(read_table(of, select=select, registry=registry, largest=largest, **options))
+    frame: pd.DataFrame = to_pandas(
+        read_table(of, select=select, filter=filter, registry=registry, largest=largest, **options)
+    )
     return frame
 
 
@@ -222,6 +258,7 @@ def read_polars(
     of: ReadableRange,
     *,
     select: Sequence[str] | None = None,
+    filter: "pc.Expression | None" = None,
     registry: SchemaRegistry | None = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
@@ -229,8 +266,9 @@ def read_polars(
     """The events of a range as a DataFrame of Polars, in memory as a whole.
 
     Args:
-        of: as of `read_arrow`; so are `select`, `registry` and `options`.
+        of: as of `read_arrow`; so are `select`, `filter`, `registry` and `options`.
         select: the columns.
+        filter: the condition.
         registry: the Schema Registry.
         largest: the most bytes that the range may have, event headers (8 bytes each) included.
         options: of the decoding.
@@ -239,5 +277,7 @@ def read_polars(
         ConfigurationError: the range has more bytes, Polars is not installed, or as `read_arrow`.
         PravegaError: as `read_arrow`.
     """
-    frame: pl.DataFrame = to_polars(read_table(of, select=select, registry=registry, largest=largest, **options))
+    frame: pl.DataFrame = to_polars(
+        read_table(of, select=select, filter=filter, registry=registry, largest=largest, **options)
+    )
     return frame

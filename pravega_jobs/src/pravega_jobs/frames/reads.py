@@ -1,14 +1,15 @@
 """Ranges of a stream as record batches: a few megabytes at a time, in this process."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aiopravega import TimeUnit
 from aiopravega.blocking import PravegaClient
@@ -38,14 +39,6 @@ class RangePiece(Protocol):
         """The event times to keep; None: all events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A `RangePiece` by itself."""
-
-    parts: Sequence[SegmentRange]
-    times: Times | None = None
-
-
 @dataclass
 class BatchCount:
     """The count of the events of batches, before any event is left out; known after the last batch."""
@@ -62,7 +55,8 @@ class BatchCount:
 class Scan:
     """Ranges that are read each time somebody asks for their rows: a table for libraries that take Arrow's streams.
 
-    `client` has to be open whenever it is read; all fields are as for `read_batches`.
+    `client` has to be open whenever it is read; all fields are as for `read_batches`, and `limits` as `limits_of` of
+    `pravega_jobs.frames.limits` gives them.
     """
 
     client: PravegaClient
@@ -70,6 +64,8 @@ class Scan:
     decoding: Decoding
     unit: TimeUnit
     columns: Sequence[str] | None = None
+    filter: pc.Expression | None = None
+    limits: Mapping[SegmentRange, int] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
@@ -80,7 +76,7 @@ class Scan:
     def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
         """The rows, read again; `columns` are some of the columns, None: all of them."""
         wanted = self.columns if columns is None else columns
-        return read_batches(self.client, self.pieces, self.decoding, self.unit, wanted)[0]
+        return _reader(_Batches(self.client, self.pieces, self.decoding, self.unit, self.filter, self.limits), wanted)
 
     def __arrow_c_schema__(self) -> Any:
         """The columns, for libraries that take Arrow's C interface."""
@@ -109,11 +105,8 @@ def read_batches(
         unit: of the times that the writers of the stream note.
         columns: the columns to read; None: all.
     """
-    count = BatchCount()
-    schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
-    batches = _Batches(client, pieces, decoding, unit, count)
-    wanted = (batch if columns is None else batch.select(list(columns)) for batch in batches.read())
-    return pa.RecordBatchReader.from_batches(schema, wanted), count
+    batches = _Batches(client, pieces, decoding, unit)
+    return _reader(batches, columns), batches.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,9 @@ class _Batches:
     pieces: Iterable[RangePiece]
     decoding: Decoding
     unit: TimeUnit
-    count: BatchCount
+    filter: pc.Expression | None = None
+    limits: Mapping[SegmentRange, int] = field(default_factory=dict)
+    count: BatchCount = field(default_factory=BatchCount)
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """All batches in their order: this thread receives events, and others decode them meanwhile."""
@@ -150,24 +145,44 @@ class _Batches:
         """The decoding of all blocks; after those of a part a function that ends its decoding."""
         for piece in self.pieces:
             decoding = self.decoding.within(piece.times, self.unit)
-            for part in (part for part in piece.parts if part.size):
-                for events, offsets in _events(reader, part):
-                    yield partial(_decode, decoding, events, offsets, part.segment)
+            for part in piece.parts:
+                limit = self.limits.get(part, part.end)
+                if limit <= part.start:
+                    continue
+                for events, offsets in _events(reader, part, limit):
+                    yield partial(self._decode, decoding, events, offsets, part.segment)
                 yield partial(partial, decoding.finish, part.segment)
 
+    def _decode(
+        self, decoding: Decoding, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId
+    ) -> _Block:
+        batch = decoding.batch(events, offsets, segment)
+        return _Block(batch if self.filter is None else batch.filter(self.filter), len(offsets))
 
-def _decode(decoding: Decoding, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> _Block:
-    return _Block(decoding.batch(events, offsets, segment), len(offsets))
 
-
-def _events(reader: BulkReader, part: SegmentRange) -> Iterator[tuple[pa.BinaryArray, npt.NDArray[np.int64]]]:
-    """The events of a part with their offsets in bytes, as many at a time as one batch has."""
-    for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
+def _events(
+    reader: BulkReader, part: SegmentRange, limit: int
+) -> Iterator[tuple[pa.BinaryArray, npt.NDArray[np.int64]]]:
+    """The events of a part that begin before an offset, with their offsets; as many at a time as one batch has."""
+    blocks = reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES)
+    for block in blocks:
+        if block.offset >= limit:
+            blocks.close()
+            break
         borders: Positions = np.append(block.frames, np.int32(len(block.data)))
+        borders = borders[: np.searchsorted(block.frames, limit - block.offset) + 1]
         data = pa.py_buffer(block.data)
-        for first in range(0, len(block.frames), _MOST_ROWS):
+        for first in range(0, len(borders) - 1, _MOST_ROWS):
             some = borders[first : first + _MOST_ROWS + 1]
             yield events_between(some, data), some[:-1].astype(np.int64) + block.offset
+
+
+def _reader(batches: _Batches, columns: Sequence[str] | None) -> pa.RecordBatchReader:
+    schema = batches.decoding.schema
+    if columns is None:
+        return pa.RecordBatchReader.from_batches(schema, batches.read())
+    selected = pa.schema([schema.field(name) for name in columns])
+    return pa.RecordBatchReader.from_batches(selected, (batch.select(list(columns)) for batch in batches.read()))
 
 
 def _arrow_buffer(size: int) -> memoryview:

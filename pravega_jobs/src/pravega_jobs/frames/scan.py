@@ -1,6 +1,5 @@
 """A range as a lazy frame of Polars or a relation of DuckDB: read when it is computed, a few megabytes at a time."""
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
@@ -8,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 import pyarrow as pa
 
 from aiopravega.blocking.registry import SchemaRegistry
-from pravega_jobs.frames.conditions import parts_with_rows
+from pravega_jobs.frames.conditions import polars_may_hold
+from pravega_jobs.frames.limits import KnownColumns, limits_of
 from pravega_jobs.frames.options import ReadOptions
 from pravega_jobs.frames.read import ReadableRange, plan_read
-from pravega_jobs.frames.reads import Piece, Scan
+from pravega_jobs.frames.reads import Scan
 from pravega_jobs.tables import check_sql_names, need, to_polars
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
-
-logger = logging.getLogger(__name__)
+    import pyarrow.compute as pc
 
 
 def scan_polars(
@@ -27,8 +26,8 @@ def scan_polars(
     """The events of a range as a LazyFrame of Polars, which reads the range each time it is collected.
 
     Only columns that the query needs become Polars' columns, its conditions are applied to each batch, and a limit ends
-    the read. Of raw events, conditions on `scope`, `stream`, `segment_id` and `offset` leave out segments: nothing of
-    them is fetched, and the log (INFO) says how many are left. All other bytes of the range are fetched.
+    the read. Conditions leave out as much as the filter of `read_arrow`, and the log (INFO) says how many
+    segments and bytes are left to read.
 
     Args:
         of: the range, such as `take` and `range_of` give it. Its client has to be open when the frame is collected.
@@ -46,6 +45,7 @@ def scan_polars(
 def scan_duckdb(
     of: ReadableRange,
     *,
+    filter: "pc.Expression | None" = None,
     connection: "duckdb.DuckDBPyConnection | None" = None,
     registry: SchemaRegistry | None = None,
     **options: Unpack[ReadOptions],
@@ -57,6 +57,7 @@ def scan_duckdb(
 
     Args:
         of: the range, such as `take` and `range_of` give it. Its client has to be open when the relation is computed.
+        filter: a condition, as of `read_arrow`: DuckDB's own conditions leave out nothing of the range.
         connection: the database of the relation; None: a new one, in memory.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
         options: as of `read_arrow`.
@@ -66,7 +67,7 @@ def scan_duckdb(
         PravegaError: as `read_arrow`. While DuckDB reads, its own error has the name and the text of ours.
     """
     need("duckdb")
-    return relation(plan_read(of, None, registry, options).scan, connection)
+    return relation(plan_read(of, None, registry, options, filter).scan, connection)
 
 
 def lazy_frame(scan: Scan) -> "pl.LazyFrame":
@@ -111,19 +112,11 @@ _LAZY: Final[dict[tuple[str, str], Callable[[Scan], Any]]] = {
 
 
 def _pruned(scan: Scan, condition: "pl.Expr") -> Scan:
-    """The scan without segments that have no row for which the condition is true."""
-    if scan.decoding.plan is not None:  # a column of the events may have one of these names
-        return scan
-    pruned = replace(
-        scan, pieces=[Piece(parts_with_rows(condition, piece.parts), piece.times) for piece in scan.pieces]
-    )
-    logger.info(
-        "the condition %s leaves %d of %d segments to read, %s of %s bytes",
-        condition,
-        *(sum(len(piece.parts) for piece in each.pieces) for each in (pruned, scan)),
-        *(f"{sum(part.size for piece in each.pieces for part in piece.parts):,}" for each in (pruned, scan)),
-    )
-    return pruned
+    """The scan with the limits that the condition gives."""
+    known = KnownColumns.of(scan.decoding, scan.unit)
+    parts = [part for piece in scan.pieces for part in piece.parts]
+    limits = limits_of(scan.client, parts, polars_may_hold(condition, known), known, condition)
+    return replace(scan, limits=limits)
 
 
 def _frames(scan: Scan, columns: list[str] | None, rows: int | None) -> "Iterator[pl.DataFrame]":

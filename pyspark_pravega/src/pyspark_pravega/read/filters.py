@@ -1,6 +1,7 @@
 """Filters of a query by which segments, or pieces of them, are left out of a read.
 
-`scope`, `stream` and `segment_id` have one value in all rows of a segment, so filters on them are applied completely.
+`scope`, `stream`, `segment` and `segment_id` have one value in all rows of a segment, so filters on them are applied
+completely.
 `offset` has a range of values: pieces that cannot have a fitting row are left out, or read without rows if a later
 piece needs their proof (`pyspark_pravega.read.plan.needed`), and Spark filters the rest. Spark applies all other
 filters.
