@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.parquet import local_path, own_columns
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
@@ -118,6 +118,8 @@ class Iceberg(LandingTable):
         """
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
+        from pravega_jobs.landing.iceberg_catalog import catalog_answers
+
         files: list[str] = []
         action = Action.NOTHING
         holding = Holding.of(landing, staged.rows)
@@ -145,18 +147,20 @@ class Iceberg(LandingTable):
             "answer. Run it again: it finds out what the table holds"
         )
 
-    def _catalog(self) -> "Catalog":
+    @contextmanager
+    def _opened(self) -> "Iterator[Catalog]":
+        """The catalog, opened anew: a token of an earlier step may be too old. Its errors are those of this package."""
         try:
-            from pyiceberg.catalog import load_catalog
+            from pravega_jobs.landing.iceberg_catalog import catalog_answers, open_catalog
         except ImportError:
             raise PYICEBERG.missing("tables of Iceberg") from None
         with catalog_answers(self.identifier):
-            return load_catalog(self.catalog, **self.properties)
+            yield open_catalog(self.catalog, self.properties)
 
     def load(self) -> "Table":
         """The table as it is now; it must exist."""
-        with catalog_answers(self.identifier):
-            return self._catalog().load_table(self.identifier)
+        with self._opened() as catalog:
+            return catalog.load_table(self.identifier)
 
     def table(self) -> "Table | None":
         """The table as it is now; None: it does not exist.
@@ -164,12 +168,13 @@ class Iceberg(LandingTable):
         Raises:
             ConfigurationError: `pyiceberg` is not installed.
         """
-        from pyiceberg.exceptions import NoSuchTableError
+        with self._opened() as catalog:
+            from pyiceberg.exceptions import NoSuchTableError
 
-        try:
-            return self.load()
-        except NoSuchTableError:
-            return None
+            try:
+                return catalog.load_table(self.identifier)
+            except NoSuchTableError:
+                return None
 
     def make_table(self, columns: "pa.Schema", landing: Landing) -> "Table":
         """Make the table, unless it exists.
@@ -180,31 +185,10 @@ class Iceberg(LandingTable):
         from pyiceberg.exceptions import NoSuchNamespaceError
 
         try:
-            with catalog_answers(self.identifier):
-                return self._catalog().create_table_if_not_exists(self.identifier, columns)
+            with self._opened() as catalog:
+                return catalog.create_table_if_not_exists(self.identifier, columns)
         except (NoSuchNamespaceError, TypeError, ValueError) as error:
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
-
-
-@contextmanager
-def catalog_answers(identifier: str) -> Iterator[None]:
-    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer stays."""
-    from pyiceberg.exceptions import (
-        CommitStateUnknownException,
-        RESTError,
-        ServerError,
-        ServiceUnavailableError,
-        TooManyRequestsError,
-    )
-
-    try:
-        yield
-    except CommitStateUnknownException:
-        raise
-    except RESTError as error:
-        passes = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
-        kind = TableUnavailableError if passes else LandingError
-        raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
 
 
 def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.iceberg import Iceberg, catalog_answers, into_table, remove_folder, try_once
+from pravega_jobs.landing.iceberg import Iceberg, into_table, remove_folder, try_once
+from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
