@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-from contextlib import ExitStack
 from decimal import Decimal
 
 import psycopg2
@@ -16,7 +15,6 @@ from aiopravega import StreamCutRange
 from aiopravega.commands.main import main as pravega
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.spark_rows import known_timestamps
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")
@@ -151,17 +149,6 @@ def test_an_interval_without_rows_is_held(spark, table, ranges):
     again = land(spark.range(5), target, found["monday"][0].range, consumer="lander", interval="monday")
     assert again.action is Action.NOTHING
     assert [each.rows for each in target.holdings()] == [0]
-
-
-def test_the_last_of_several_landings_restores_the_timestamp_setting(spark):
-    setting = "spark.sql.parquet.outputTimestampType"
-    before = spark.conf.get(setting)
-    with ExitStack() as first, ExitStack() as second:
-        first.enter_context(known_timestamps(spark))
-        second.enter_context(known_timestamps(spark))
-        first.close()
-        assert spark.conf.get(setting) == "TIMESTAMP_MICROS"
-    assert spark.conf.get(setting) == before
 
 
 ODD = [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties, predicate
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
+from pravega_jobs.landing.places import LocalPlace
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_folder
 
@@ -65,7 +66,7 @@ class DeltaFolder(LocalFolder):
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows beside the table; the files are removed afterwards, if they are still there."""
         with new_folder(self.stored.work) as folder:
-            yield rows.write_files(landing, folder, own_columns(landing))
+            yield rows.write_files(landing, LocalPlace(folder), own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table's log, unless it holds the interval, in one commit.
@@ -110,13 +111,13 @@ class DeltaFolder(LocalFolder):
         actions: list[AddAction | RemoveAction] = [
             AddAction(
                 path=f"{folder.name}/{file.name}",
-                size=(folder / file.name).stat().st_size,
+                size=file.size,
                 partition_values={},
                 modification_time=int(time.time() * _MILLISECONDS),
                 data_change=True,
-                stats=json.dumps({"numRecords": rows, "minValues": own, "maxValues": own}),
+                stats=json.dumps({"numRecords": file.rows, "minValues": own, "maxValues": own}),
             )
-            for file, rows in zip(staged.files, staged.row_counts, strict=True)
+            for file in staged.files
         ]
         table.create_write_transaction(
             actions, mode="append", schema=table.schema(), commit_properties=commit_properties(holding)

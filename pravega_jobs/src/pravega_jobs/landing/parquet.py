@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.places import LocalPlace
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -157,7 +158,7 @@ class ParquetFolder(LocalFolder):
         with new_folder(self._work) as folder:
             with locked(self._work / "lock"):
                 self._check_columns(columns)
-            staged = rows.write_files(landing, folder, own_columns(landing))
+            staged = rows.write_files(landing, LocalPlace(folder), own_columns(landing))
             (folder / _COLUMNS).write_text(columns)
             yield staged
 
@@ -178,7 +179,6 @@ class ParquetFolder(LocalFolder):
             columns = staged.folder / _COLUMNS
             self._check_columns(columns.read_text())
             columns.replace(self._work / _COLUMNS)
-            (staged.folder / "_SUCCESS").unlink(missing_ok=True)
             holding = Holding.of(landing, staged.rows)
             (staged.folder / _HOLDING).write_bytes(holding.to_json())
             if action is Action.REPLACE:
