@@ -238,8 +238,10 @@ class IcebergLake(FileLake):
     def table(self, name: str = "orders") -> Iceberg:
         return Iceberg(f"shop.{name}", properties=self.properties)
 
-    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]:
-        return table.new_staging(schema, one)  # type: ignore[no-any-return]  # one class for all kinds
+    @contextmanager
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> Iterator[Path]:
+        with table.new_staging(schema, one) as place:
+            yield place.path
 
     def found(self, table: Any) -> pa.Table:
         return table.load().scan(selected_fields=("_interval", "id")).to_arrow()

@@ -120,9 +120,15 @@ def catalog_answers(identifier: str) -> Iterator[None]:
         passes = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
         raise _refused(identifier, str(error), passes=passes) from error
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _LIBRARIES:
+        of_library = type(error).__module__.partition(".")[0] in _LIBRARIES
+        if not of_library and not isinstance(error, OSError):
             raise
-        passes = bool(_PASSING & {each.__name__ for each in type(error).__mro__})
+        # Without a library it is of the place of the table's metadata.
+        passes = (
+            bool(_PASSING & {each.__name__ for each in type(error).__mro__})
+            if of_library
+            else not isinstance(error, FileNotFoundError | PermissionError)
+        )
         raise _refused(identifier, _shown(error), passes=passes) from None
 
 
