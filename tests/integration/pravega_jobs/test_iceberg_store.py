@@ -1,17 +1,14 @@
 """Tables of Iceberg whose files are in S3, as moto plays it: the contract of tables, without locks and jars."""
 
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import boto3
 import polars as pl
 import pyarrow as pa
 import pytest
-from moto.server import ThreadedMotoServer
 from tests.integration.pravega_jobs.landing_job import IcebergLake, landing, rows
 from tests.integration.pravega_jobs.test_landing_contract import (
     test_a_run_of_an_older_generation_does_not_replace_a_newer_one,
@@ -23,6 +20,7 @@ from tests.integration.pravega_jobs.test_landing_contract import (
 
 from pravega_jobs.landing import Action, Landing
 from pravega_jobs.landing.local_rows import LocalRows
+from pravega_jobs.landing.places import store_place
 from pravega_jobs.landing.staged_files import StagedFiles
 
 # What all places must do is the contract of tables.
@@ -33,22 +31,21 @@ __all__ = [
     "test_of_runs_of_one_interval_at_once_one_lands",
     "test_runs_of_several_intervals_at_once_all_land",
 ]
-BUCKET = "lake"
 
 
 class StoreLake(IcebergLake):
     """A catalog of its own on the disk, whose tables are in a bucket."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, address: str) -> None:
         super().__init__(where)
-        self.prefix = uuid.uuid4().hex
+        self.address = address
         self.make()
 
     @property
     def properties(self) -> dict[str, str]:
         # pyiceberg does not take the endpoint from the environment.
         store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
-        return super().properties | store | {"warehouse": f"s3://{BUCKET}/{self.prefix}"}
+        return super().properties | store | {"warehouse": self.address}
 
     @contextmanager
     def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
@@ -57,29 +54,13 @@ class StoreLake(IcebergLake):
 
     def leftovers(self, table: Any) -> list[str]:
         known = set(table.load().inspect.all_files()["file_path"].to_pylist())
-        found = boto3.client("s3").list_objects_v2(Bucket=BUCKET, Prefix=f"{self.prefix}/shop/orders/data/")
-        return [each["Key"] for each in found.get("Contents", ()) if f"s3://{BUCKET}/{each['Key']}" not in known]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def s3() -> Iterator[None]:
-    """A server, and the environment by which all libraries find it."""
-    server = ThreadedMotoServer(port=0)
-    server.start()
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.get_host_and_port()[1]}")
-        for name, value in {"ACCESS_KEY_ID": "id", "SECRET_ACCESS_KEY": "secret", "ALLOW_HTTP": "true"}.items():
-            environment.setenv(f"AWS_{name}", value)
-        environment.setenv("AWS_REGION", "us-east-1")
-        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        boto3.client("s3").create_bucket(Bucket=BUCKET)
-        yield
-    server.stop()
+        data = store_place(f"{table.load().location()}/data")
+        return [name for name in data.names() if data.file(name) not in known]
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> StoreLake:
-    return StoreLake(f"{tmp_path}/catalog")
+def lake(tmp_path: Path, s3: str) -> StoreLake:
+    return StoreLake(f"{tmp_path}/catalog", s3)
 
 
 def test_another_reader_finds_the_rows_that_are_in_a_store(lake):

@@ -20,9 +20,14 @@ from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Po
 DAYS = ("monday", "tuesday", "wednesday")
 
 
-@pytest.fixture(params=["parquet", "postgres", "delta", "iceberg"])
+@pytest.fixture(params=["parquet", "postgres", "delta", "delta-s3", "iceberg"])
 def table(request, tmp_path, scope, monkeypatch):
     """A new table of each kind; its text, and what it is."""
+    if request.param == "delta-s3":
+        s3, spark = request.getfixturevalue("s3"), request.getfixturevalue("spark")
+        for name, value in request.getfixturevalue("s3_server").environment().items():
+            monkeypatch.setitem(spark.sparkContext.environment, name, value)  # of its executors, which write the files
+        return f"delta:{s3}", DeltaFolder(s3)
     if request.param == "delta":
         return f"delta:{tmp_path}/table", DeltaFolder(f"{tmp_path}/table")
     if request.param == "iceberg":

@@ -243,7 +243,9 @@ def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> 
     """
     if isinstance(staged.place, LocalPlace):
         return
-    with suppress(LandingError, OSError, ValueError):  # the rows are in the table: what is left goes with the next generation
+    with suppress(
+        LandingError, OSError, ValueError
+    ):  # the rows are in the table: what is left goes with the next generation
         place = store_place(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
         own = {staged.place.file(each.name) for each in staged.files}
         others = {place.file(name): name for name in place.names() if int(name.partition("-")[0]) <= landing.generation}

@@ -58,8 +58,8 @@ def local_path(text: str) -> Path:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) or not path.startswith("/"):
         raise ConfigurationError(
             f"{text!r}: a table of files needs an absolute path on a file system that is mounted here and on Spark's "
-            "executors. An object store cannot rename a folder in one step: mount it by a file system that can, or "
-            "land into a database"
+            "executors. An object store cannot rename a folder in one step, so rows of Parquet files would not appear "
+            "together there: write delta:s3://bucket/path, or land into a database"
         )
     return Path(path)
 

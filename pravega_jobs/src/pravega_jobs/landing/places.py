@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _STORES: Final = ("s3", "gs", "abfss")
 _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]+)(?:/(.*))?")
 # Other characters are encoded in one library and not in the other, so that a table would have two addresses.
+_BUCKET: Final = re.compile(r"[A-Za-z0-9._-]+|[A-Za-z0-9-]+@[A-Za-z0-9.-]+")
 _ODD: Final = re.compile(r"[^A-Za-z0-9._=/-]|//|(?:^|/)\.\.?(?:/|$)")
 # Limits of each request to a store, for `obstore` and for `deltalake`: seconds, and tries after the first one.
 CONNECT_SECONDS: Final = 10
@@ -35,6 +37,7 @@ RETRY_SECONDS: Final = 150
 # Parts of a file that are on their way to a store at once, each of 8 MiB.
 _PART_BYTES: Final = 8 * 1024**2
 _PARTS: Final = 4
+_GETS: Final = 16
 
 
 class Place(Protocol):
@@ -53,7 +56,7 @@ class Place(Protocol):
         """The address of a file."""
         ...
 
-    def sink(self, name: str) -> "Iterator[pa.NativeFile] | Any":
+    def sink(self, name: str) -> "AbstractContextManager[pa.NativeFile]":
         """A new file, while a block writes it. If the block fails, a store does not get the file."""
         ...
 
@@ -63,6 +66,10 @@ class Place(Protocol):
         Raises:
             FileNotFoundError: there is none.
         """
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """The contents of a small file; None: there is none."""
         ...
 
     @property
@@ -118,6 +125,11 @@ class LocalPlace:
         import pyarrow as pa
 
         return pa.OSFile(self.file(name), "rb")
+
+    def get(self, name: str) -> bytes | None:
+        """The contents of a small file; None: there is none."""
+        file = self.path / name
+        return file.read_bytes() if file.exists() else None
 
     @property
     def is_taken(self) -> bool:
@@ -193,6 +205,11 @@ class StorePlace:
                 return bytes(obstore.get(self._store, self._key(name)).bytes())
             except FileNotFoundError:
                 return None
+
+    def get_all(self, names: list[str]) -> list[bytes]:
+        """The contents of small files, as far as they are there, some requests at a time."""
+        with ThreadPoolExecutor(_GETS) as pool:
+            return [each for each in pool.map(self.get, names) if each is not None]
 
     def put(self, name: str, value: bytes) -> None:
         """Write a small file, or write it again."""
@@ -299,11 +316,17 @@ def store_place(text: str) -> StorePlace:
         ConfigurationError: the scheme is not one of `s3`, `gs` and `abfss`, or the address has characters that not all
             libraries read alike.
     """
-    scheme, _, path = _parsed(text)
+    scheme, bucket, path = _parsed(text)
+    # The text may have a password: it is shown only after this.
     if scheme not in _STORES:
         raise ConfigurationError(
-            f"{text!r} is not in a store that tables can be in: write {', '.join(f'{each}://' for each in _STORES)}, "
-            "or the absolute path of a folder"
+            f"tables cannot be in a store at {scheme}://: write {', '.join(f'{each}://' for each in _STORES)}, or the "
+            "absolute path of a folder"
+        )
+    if not _BUCKET.fullmatch(bucket) or ("@" in bucket) != (scheme == "abfss"):
+        raise ConfigurationError(
+            "the address of a table in a store has a part that is not the name of a bucket: write s3://bucket/path, "
+            "gs://bucket/path or abfss://container@account.dfs.core.windows.net/path. Keys belong in the environment"
         )
     if not path or _ODD.search(path):
         raise ConfigurationError(

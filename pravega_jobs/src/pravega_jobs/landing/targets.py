@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
+from pravega_jobs.landing.places import in_store
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
@@ -26,7 +27,7 @@ def table_of(text: str) -> LandingTable:
     """The table that a text names. No server is asked.
 
     Args:
-        text: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`, or
+        text: `parquet:/folder`, `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table`, or
             `postgresql://user@host/database#schema.table`.
 
     Raises:
@@ -105,6 +106,6 @@ def _check_plain(text: str, beside: str, place: str, form: str) -> None:
 
 
 def folder_of(text: str) -> str | None:
-    """The folder of a table of files; None for other tables."""
+    """The folder of a table of files; None for other tables, and for tables in object stores."""
     kind, (_, _, path) = kind_of(text), text.partition(":")
-    return path if kind is not None and kind.names_folder else None
+    return path if kind is not None and kind.names_folder and not in_store(path) else None
