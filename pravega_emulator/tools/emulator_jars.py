@@ -1,6 +1,7 @@
 """Write `jars.lock`: the exact jars of Pravega standalone and the Schema Registry, with SHA-256 and size.
 
-And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks.
+And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks; and
+`tests/java/iceberg-rest.lock`: those of the REST server of Iceberg, for tests.
 
 Run it only to move to another version: `python pravega_emulator/tools/emulator_jars.py`. It needs Maven (`mvn`), which
 users of the emulator do not. Maven resolves `emulator-jars.pom.xml` beside this file, which leaves out the storage
@@ -19,6 +20,7 @@ LOCK = HERE.parent / "src" / "pravega_emulator" / "jars.lock"
 TITLE = "The class path of the embedded Pravega 0.13.0 and Schema Registry 0.6.0"
 JAVA = HERE.parents[1] / "tests" / "java"
 SERIALIZERS_TITLE = "What the official serializers 0.6.0 need beside the class path of the emulator"
+ICEBERG_TITLE = "The class path of the REST server of Iceberg 1.9.2, but for Hadoop's classes"
 HEADER = """\
 # {title}: coordinate, SHA-256, bytes.
 # Made by pravega_emulator/tools/emulator_jars.py; do not edit by hand.
@@ -56,6 +58,8 @@ def main() -> None:
     known = {artifact(line) for line in servers}
     more = [line for line in resolved(JAVA / "serializers.pom.xml") if artifact(line) not in known]
     (JAVA / "serializers.lock").write_text(HEADER.format(title=SERIALIZERS_TITLE) + "".join(more), encoding="utf-8")
+    catalog = "".join(resolved(JAVA / "iceberg-rest.pom.xml"))
+    (JAVA / "iceberg-rest.lock").write_text(HEADER.format(title=ICEBERG_TITLE) + catalog, encoding="utf-8")
     print(f"{len(servers)} jars in {LOCK}, {len(more)} beside them")
 
 

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.counted_requests import Requests, counted_requests
 from tests.system.airflow.postgres import Postgres
+from tests.system.s3_server import BUCKET, S3Server
 from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, StreamName, wire
@@ -46,6 +47,21 @@ def postgres_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real PostgreSQL, for libpq."""
     with Postgres(free_ports(1)[0], tmp_path_factory.mktemp("postgres") / "postgres.log") as server:
         yield server.url("psycopg2").replace("+psycopg2", "")
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """An S3 server as a process, with one bucket."""
+    with S3Server(free_ports(1)[0], tmp_path_factory.mktemp("s3") / "s3.log") as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A new prefix on the S3 server, whose address and keys the environment has."""
+    for name, value in s3_server.environment().items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{uuid.uuid4().hex}"
 
 
 @pytest.fixture

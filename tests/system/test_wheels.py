@@ -56,6 +56,8 @@ OF_SPARK_IN_JOBS = tuple(
 OF_ARROW_IN_JOBS = (
     "pravega_jobs.merging.",
     "pravega_jobs.landing.local_rows",
+    "pravega_jobs.landing.column_types",
+    "pravega_jobs.landing.parquet_files",
     "pravega_jobs.decoding.",
     "pravega_jobs.tables",
     "pravega_jobs.debezium.changes",

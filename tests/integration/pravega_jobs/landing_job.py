@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import obstore.store
 import psycopg2
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -27,6 +28,7 @@ from tests.faults.kill_calls import killed_at
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing, ParquetFolder, Postgres
+from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.landing.postgres import StagedCopy
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -56,6 +58,8 @@ class Lake(ABC):
     calls: ClassVar[set[str]]
     # While an interval is replaced, a reader finds the older or the newer rows; else maybe none.
     replaces_in_one_step: ClassVar[bool] = True
+    # A store has no locks, by which the next run would see that a run was killed.
+    keeps_files_of_killed_runs: ClassVar[bool] = False
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -222,6 +226,54 @@ class DeltaLake(FolderLake):
         DeltaTable(table.path).restore(self.version)
 
 
+class DeltaStoreLake(DeltaLake):
+    """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
+
+    calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
+    keeps_files_of_killed_runs = True
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
+            yield staged
+
+    def objects(self, path: str) -> dict[str, bytes]:
+        """All objects below a path, by their names there."""
+        store = obstore.store.from_url(path, client_options={"allow_http": True})
+        return {
+            str(each["path"]): bytes(obstore.get(store, each["path"]).bytes())
+            for some in obstore.list(store)
+            for each in some
+        }
+
+    def replace_objects(self, path: str, objects: dict[str, bytes]) -> None:
+        store = obstore.store.from_url(path, client_options={"allow_http": True})
+        for name in self.objects(path):
+            obstore.delete(store, name)
+        for name, value in objects.items():
+            obstore.put(store, name, value)
+
+    def drop(self, table: Any) -> None:
+        self.replace_objects(table.path, {})
+
+    def rename(self, table: Any) -> Any:
+        renamed = self.table("renamed")
+        self.replace_objects(renamed.path, self.objects(table.path))
+        self.drop(table)
+        return renamed
+
+    def back_up(self, table: Any) -> None:
+        self.saved = self.objects(table.path)
+
+    def restore(self, table: Any) -> None:
+        self.replace_objects(table.path, self.saved)
+
+    def leftovers(self, table: Any) -> list[str]:
+        found = self.objects(table.path)
+        logs = b"".join(value for name, value in found.items() if name.startswith("_delta_log/")).decode()
+        return [name for name in found if name.startswith("landing-") and name not in logs]
+
+
 class IcebergLake(FileLake):
     # Texts are replaced and written into buffers a hundred times, which changes nothing.
     calls = _FILE_CALLS - {"replace", "write"} | {"execute", "commit"}
@@ -238,8 +290,10 @@ class IcebergLake(FileLake):
     def table(self, name: str = "orders") -> Iceberg:
         return Iceberg(f"shop.{name}", properties=self.properties)
 
-    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> AbstractContextManager[Path]:
-        return table.new_staging(schema, one)  # type: ignore[no-any-return]  # one class for all kinds
+    @contextmanager
+    def staging(self, table: Any, one: Landing, schema: pa.Schema) -> Iterator[Path]:
+        with table.new_staging(schema, one) as place:
+            yield place.path
 
     def found(self, table: Any) -> pa.Table:
         return table.load().scan(selected_fields=("_interval", "id")).to_arrow()
@@ -338,6 +392,7 @@ class PostgresLake(Lake):
 LAKES: dict[str, type[Any]] = {
     "parquet": ParquetLake,
     "delta": DeltaLake,
+    "delta-s3": DeltaStoreLake,
     "iceberg": IcebergLake,
     "postgres": PostgresLake,
 }

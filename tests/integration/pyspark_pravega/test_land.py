@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-from contextlib import ExitStack
 from decimal import Decimal
 
 import psycopg2
@@ -16,15 +15,19 @@ from aiopravega import StreamCutRange
 from aiopravega.commands.main import main as pravega
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.spark_rows import known_timestamps
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")
 
 
-@pytest.fixture(params=["parquet", "postgres", "delta", "iceberg"])
+@pytest.fixture(params=["parquet", "postgres", "delta", "delta-s3", "iceberg"])
 def table(request, tmp_path, scope, monkeypatch):
     """A new table of each kind; its text, and what it is."""
+    if request.param == "delta-s3":
+        s3, spark = request.getfixturevalue("s3"), request.getfixturevalue("spark")
+        for name, value in request.getfixturevalue("s3_server").environment().items():
+            monkeypatch.setitem(spark.sparkContext.environment, name, value)  # of its executors, which write the files
+        return f"delta:{s3}", DeltaFolder(s3)
     if request.param == "delta":
         return f"delta:{tmp_path}/table", DeltaFolder(f"{tmp_path}/table")
     if request.param == "iceberg":
@@ -151,17 +154,6 @@ def test_an_interval_without_rows_is_held(spark, table, ranges):
     again = land(spark.range(5), target, found["monday"][0].range, consumer="lander", interval="monday")
     assert again.action is Action.NOTHING
     assert [each.rows for each in target.holdings()] == [0]
-
-
-def test_the_last_of_several_landings_restores_the_timestamp_setting(spark):
-    setting = "spark.sql.parquet.outputTimestampType"
-    before = spark.conf.get(setting)
-    with ExitStack() as first, ExitStack() as second:
-        first.enter_context(known_timestamps(spark))
-        second.enter_context(known_timestamps(spark))
-        first.close()
-        assert spark.conf.get(setting) == "TIMESTAMP_MICROS"
-    assert spark.conf.get(setting) == before
 
 
 ODD = [

@@ -1,4 +1,4 @@
-"""The operator that lands: connections of PostgreSQL, and tables that are refused when the operator is made."""
+"""The operator that lands: connections of PostgreSQL and Iceberg, and tables that are refused at once."""
 
 import json
 from functools import partial
@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.iceberg import catalog_properties
 from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.connections.tables import ICEBERG, table_in
 from airflow_pravega.operators.land import PravegaLandOperator
 
 PASSWORD = "s3cret-of-postgres"
@@ -79,3 +81,51 @@ def test_a_table_that_cannot_be_is_refused_when_the_operator_is_made(table, conn
 
 def test_a_template_is_left_for_later():
     assert operator(table="{{ params.table }}").table == "{{ params.table }}"
+
+
+def catalog(**fields) -> Connection:
+    known = {"conn_type": "iceberg", "host": "https://catalog/", "login": "ada", "password": PASSWORD}
+    extra = fields.pop("extra", {})
+    return Connection(conn_id="lake", **known | fields, extra=extra if isinstance(extra, str) else json.dumps(extra))
+
+
+def test_a_connection_of_iceberg_is_what_pyiceberg_takes():
+    assert catalog_properties(catalog(extra={"warehouse": "s3://lake"})) == {
+        "type": "rest",
+        "uri": "https://catalog",
+        "warehouse": "s3://lake",
+        "credential": f"ada:{PASSWORD}",
+    }
+    other = catalog(host=None, login=None, password=None, extra={"type": "glue", "glue.region": "eu-west-1"})
+    assert catalog_properties(other) == {"type": "glue", "glue.region": "eu-west-1"}
+    table = table_in("shop.orders", catalog(), ICEBERG)
+    assert (table.location(), PASSWORD in repr(table)) == ("iceberg:lake/shop.orders", False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"conn_type": "http"}, "its type is 'http', but must be 'iceberg'"),
+        ({"host": None}, "it has no host"),
+        ({"login": None}, "it has a login or a password, but a catalog needs both"),
+        ({"schema": "lake"}, "it has a schema, which is not used"),
+        ({"extra": PASSWORD}, "the extras are not a JSON object"),
+    ],
+)
+def test_a_connection_that_reaches_no_catalog_is_refused_by_name(fields, message):
+    with pytest.raises(ConfigurationError, match=f"connection 'lake': {message}") as raised:
+        table_in("shop.orders", catalog(**fields), ICEBERG)
+    assert PASSWORD not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "more", "message"),
+    [
+        ("iceberg:lake/shop.orders", {}, "and iceberg_conn_id is given"),
+        ("orders", {}, r"namespace\.table"),
+        ("shop.orders", {"postgres_conn_id": "warehouse"}, "are given, but a table is in one place"),
+    ],
+)
+def test_a_table_that_no_catalog_can_have_is_refused_at_once(table, more, message):
+    with pytest.raises(AirflowFailException, match=message):
+        operator(table=table, iceberg_conn_id="lake", **more)

@@ -8,34 +8,56 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import LandingError
-from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties, predicate
+from aiopravega.errors import LandingError, TableUnavailableError
+from pravega_jobs.landing.delta_holdings import (
+    DeltaHoldings,
+    DeltaStanding,
+    commit_properties,
+    committed,
+    predicate,
+    staged_name,
+)
+from pravega_jobs.landing.delta_log import limits_of
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
+from pravega_jobs.landing.places import LocalPlace, StorePlace
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_folder
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_place
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _FILES: Final = "landing-"
 _MILLISECONDS: Final = 1000
+_TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaFolder(LocalFolder):
-    """A Delta table in a folder, which is made if it is missing.
+    """A Delta table in a folder or in an object store, which is made if it is missing.
 
     The rows of a first generation are files that Spark's executors or this process write, and whose footers are read.
     Rows that replace others pass through this process, batch by batch, since files may have been rewritten together
-    with files of other intervals. Landings wait for each other; conflicts with other writers are resolved by Delta's
-    own protocol.
+    with files of other intervals. In a folder, landings wait for each other, and conflicts with other writers are
+    resolved by Delta's own protocol. In a store, a landing decides again after each commit that was faster.
+
+    Args:
+        path: absolute, on a file system that the driver and the executors share; or `s3://`, `gs://` or `abfss://`
+            with a bucket or container, and a path.
+
+    Raises:
+        ConfigurationError: the path is neither.
     """
 
+    def __post_init__(self) -> None:
+        if self.stored.store is None:
+            local_path(self.path)
+
     def location(self) -> str:
-        """The folder, without links."""
-        return f"delta:{local_path(self.path).resolve()}"
+        """The folder, without links, or the address in the store."""
+        store = self.stored.store
+        return f"delta:{local_path(self.path).resolve() if store is None else store.address}"
 
     def identity(self) -> str:
         """The id of the table in its metadata; the location, if there is none."""
@@ -64,8 +86,8 @@ class DeltaFolder(LocalFolder):
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_folder(self.stored.work) as folder:
-            yield rows.write_files(landing, folder, own_columns(landing))
+        with new_place(self.stored.store or LocalPlace(self.stored.work), staged_name(landing)) as place:
+            yield rows.write_files(landing, place, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table's log, unless it holds the interval, in one commit.
@@ -76,6 +98,8 @@ class DeltaFolder(LocalFolder):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
+        if isinstance(staged.place, StorePlace):
+            return self._commit_in_store(staged, staged.place, landing)
         with locked(self.stored.work / "lock"):
             found = self.stored.standing()
             action, held = decide(found, landing)
@@ -89,7 +113,7 @@ class DeltaFolder(LocalFolder):
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
                 else:
-                    _replace(table, staged, holding)
+                    _replace(table, staged, holding, commit_properties(holding))
             except DeltaError as error:
                 raise LandingError(f"{landing}: the table {self.path} was not changed: {error}") from error
             self.stored.forget_others(holding)
@@ -100,30 +124,78 @@ class DeltaFolder(LocalFolder):
         """The files with the holdings of the table."""
         return DeltaHoldings(self.path)
 
-    def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
-        """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
-        from deltalake.transaction import AddAction, RemoveAction
+    def _commit_in_store(self, staged: StagedFiles, place: StorePlace, landing: Landing) -> Landed:
+        """Commit without a lock: of two runs that have decided on one version of the table, one fails and decides anew.
 
-        folder = local_path(self.path) / f"{_FILES}{staged.folder.name}"
-        staged.folder.rename(folder)
-        own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
-        actions: list[AddAction | RemoveAction] = [
-            AddAction(
-                path=f"{folder.name}/{file.name}",
-                size=(folder / file.name).stat().st_size,
-                partition_values={},
-                modification_time=int(time.time() * _MILLISECONDS),
-                data_change=True,
-                stats=json.dumps({"numRecords": rows, "minValues": own, "maxValues": own}),
-            )
-            for file, rows in zip(staged.files, staged.row_counts, strict=True)
-        ]
-        table.create_write_transaction(
-            actions, mode="append", schema=table.schema(), commit_properties=commit_properties(holding)
+        Raises:
+            LandingError: the table must not take the files, or cannot.
+            TableUnavailableError: the store did not answer clearly, or others were first each time.
+        """
+        from deltalake import DeltaTable
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        run, limits = place.address.rpartition("/")[2], limits_of(self.path)
+        for _ in range(_TRIES):
+            found = self.stored.standing()
+            action, held = decide(found, landing)
+            if held is not None:
+                return Landed(action, held)
+            holding, since = Holding.of(landing, staged.rows), 0
+            try:
+                table = found.table or DeltaTable.create(
+                    self.path, staged.schema(), mode="ignore", storage_options=limits
+                )
+                since = table.version()
+                _check(table, staged, landing)
+                older = self.stored.put(holding)
+                if action is Action.APPEND:
+                    place.is_taken = True
+                    _add(table, staged, run, holding, commit_properties(holding, run))
+                else:
+                    _replace(table, staged, holding, commit_properties(holding, run))
+            except (DeltaError, OSError) as error:
+                now = self.stored.table()
+                if now is None or not committed(now, run, since):
+                    if not isinstance(error, CommitFailedError):
+                        raise TableUnavailableError(
+                            f"{landing}: the commit to {self.path} had no clear answer: {error}. Run it again: it "
+                            "finds out what the table holds"
+                        ) from error
+                    place.is_taken = False  # another commit is in the log instead
+                    continue
+            self.stored.forget(older)
+            return Landed(action, holding)
+        raise TableUnavailableError(
+            f"{landing}: {_TRIES} commits to {self.path} were refused, since others were first. Run it again"
         )
 
+    def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
+        """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
+        folder = f"{_FILES}{staged.folder.name}"
+        staged.place.taken(LocalPlace(local_path(self.path) / folder))
+        _add(table, staged, folder, holding, commit_properties(holding))
 
-def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
+
+def _add(table: "DeltaTable", staged: StagedFiles, folder: str, holding: Holding, properties: Any) -> None:
+    """Add files in a folder of the table to its log."""
+    from deltalake.transaction import AddAction, RemoveAction
+
+    own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
+    actions: list[AddAction | RemoveAction] = [
+        AddAction(
+            path=f"{folder}/{file.name}",
+            size=file.size,
+            partition_values={},
+            modification_time=int(time.time() * _MILLISECONDS),
+            data_change=True,
+            stats=json.dumps({"numRecords": file.rows, "minValues": own, "maxValues": own}),
+        )
+        for file in staged.files
+    ]
+    table.create_write_transaction(actions, mode="append", schema=table.schema(), commit_properties=properties)
+
+
+def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding, properties: Any) -> None:
     """Write the rows, and remove those that the interval has, in one commit."""
     from deltalake import write_deltalake
 
@@ -132,7 +204,7 @@ def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None
         staged.batches(),
         mode="overwrite",
         predicate=predicate(holding.consumer, holding.interval),
-        commit_properties=commit_properties(holding),
+        commit_properties=properties,
     )
 
 

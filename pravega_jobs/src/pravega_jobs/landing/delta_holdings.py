@@ -4,6 +4,9 @@ One transaction names the interval, with its generation as the version; the othe
 They stay in the table when the log is cleaned and files are rewritten. A note is written before its commit; it is valid
 only if the table has its transactions. They also stay when the table is restored or replaced: a note counts only if the
 commit with its transactions is in the history of the table.
+
+Notes in a folder belong to one run each. Notes in a store have names by their contents, so that two runs of one
+interval write the same note; after a commit, only notes that were there before it, of older generations, are removed.
 """
 
 import hashlib
@@ -12,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import LandingError
-from pravega_jobs.landing.delta_log import DeltaLog
+from aiopravega.errors import LandingError, TableUnavailableError
+from pravega_jobs.landing.delta_log import DeltaLog, limits_of
 from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.places import LocalPlace, StorePlace, in_store, store_place
 from pravega_jobs.landing.rules import (
     ACCEPTED,
     MERGED,
@@ -32,19 +36,27 @@ if TYPE_CHECKING:
 
 # Delta and its VACUUM ignore folders whose names begin like this.
 _WORK: Final = "_landing"
+_LOG: Final = "_delta_log"
+_NOTE: Final = ".json"
+_RUN: Final = "pravega_run"
 _APPLICATION: Final = "pravega landing"
 DELTALAKE: Final = Library("deltalake", "delta")
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaHoldings:
-    """The holdings of the Delta table in a folder.
+    """The holdings of the Delta table in a folder, or in an object store.
 
     Args:
-        path: the folder of the table.
+        path: the folder of the table, or its address in a store.
     """
 
     path: str
+
+    @property
+    def store(self) -> StorePlace | None:
+        """The place of a table in a store; None: it is in a folder."""
+        return store_place(self.path) if in_store(self.path) else None
 
     @property
     def work(self) -> Path:
@@ -56,12 +68,18 @@ class DeltaHoldings:
 
         Raises:
             ConfigurationError: `deltalake` is not installed.
+            TableUnavailableError: the store cannot be asked.
         """
         try:
             from deltalake import DeltaTable
         except ImportError:
             raise DELTALAKE.missing("Delta tables") from None
-        return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
+        limits = limits_of(self.path)
+        try:
+            exists = DeltaTable.is_deltatable(self.path, storage_options=limits)
+            return DeltaTable(self.path, storage_options=limits) if exists else None
+        except OSError as error:
+            raise TableUnavailableError(f"the table {self.path} cannot be read: {error}") from error
 
     def standing(self) -> "DeltaStanding":
         """The table as it stands now.
@@ -69,14 +87,47 @@ class DeltaHoldings:
         Raises:
             ConfigurationError: `deltalake` is not installed.
         """
-        table = self.table()
-        return DeltaStanding(self, table, None if table is None else DeltaLog(local_path(self.path), table))
+        table, place = self.table(), self.store or LocalPlace(local_path(self.path))
+        return DeltaStanding(self, table, None if table is None else DeltaLog(place.child(_LOG), table))
+
+    def notes(self, names: tuple[str, str] | None = None) -> list[Holding]:
+        """All notes, or those of a consumer and an interval, also of commits that failed.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+        """
+        begin = "" if names is None else f"{_digest(*names)}-"
+        if self.store is None:
+            found = [file.read_bytes() for file in sorted(self.work.glob(f"{begin}*.json"))]
+        else:
+            work = self.store.child(_WORK)
+            found = work.get_all([each for each in work.names() if each.startswith(begin) and each.endswith(_NOTE)])
+        return [Holding.from_json(each) for each in found]
 
     def write(self, holding: Holding, folder: Path) -> None:
         """Write the note of a landing whose files are in a folder: it is there whole, or not at all."""
         whole = folder / "note"
         whole.write_bytes(holding.to_json())
-        whole.replace(self.work / f"{_digest(holding.consumer, holding.interval)}-{folder.name}.json")
+        whole.replace(self.work / f"{_digest(holding.consumer, holding.interval)}-{folder.name}{_NOTE}")
+
+    def put(self, holding: Holding) -> list[Holding]:
+        """Write the note of a landing into the store, unless it is there; returns the older notes of the interval.
+
+        Generations below that of the landing are older: once it is committed, their runs cannot commit any more.
+        """
+        assert self.store is not None
+        older = [
+            each for each in self.notes((holding.consumer, holding.interval)) if each.generation < holding.generation
+        ]
+        work, name = self.store.child(_WORK), _note_name(holding)
+        if work.get(name) is None:
+            work.put(name, holding.to_json())
+        return older
+
+    def forget(self, notes: list[Holding]) -> None:
+        """Remove notes from the store."""
+        assert self.store is not None
+        self.store.child(_WORK).remove([_note_name(each) for each in notes])
 
     def forget_others(self, holding: Holding) -> None:
         """Remove the other notes of an interval that was landed just now: older notes, and notes of killed runs."""
@@ -105,8 +156,7 @@ class DeltaStanding(Standing):
         Raises:
             LedgerError: a note is damaged, or of another release.
         """
-        files = sorted(self.stored.work.glob("*.json")) if self.table is not None else []
-        notes = sorted((Holding.from_json(file.read_bytes()) for file in files), key=lambda note: note.landed_at)
+        notes = sorted(self.stored.notes() if self.table is not None else [], key=lambda note: note.landed_at)
         # A run that was killed before its commit may have left a note like that of the run that repeated it.
         return list({each.identity: each for each in notes if self._has_transactions(each)}.values())
 
@@ -120,12 +170,11 @@ class DeltaStanding(Standing):
         version = None if self.table is None else self.table.transaction_version(_interval_id(*names))
         if version is None:
             return None
-        for file in self.stored.work.glob(f"{_digest(*names)}-*.json"):
-            note = Holding.from_json(file.read_bytes())
+        for note in self.stored.notes(names):
             if note.generation == version and self._has_transactions(note):
                 return note
         raise LandingError(
-            f"{landing}: the log of {self.stored.path} has generation {version} of it, and {self.stored.work} has no "
+            f"{landing}: the log of {self.stored.path} has generation {version} of it, and {_WORK} in it has no "
             "note of its range. Restore that folder, or remove the rows and land into a new table. Nothing was changed"
         )
 
@@ -171,19 +220,42 @@ def predicate(consumer: str, interval: str) -> str:
     return " and ".join(f"{name} = '{text.replace(chr(39), chr(39) * 2)}'" for name, text in own)
 
 
-def commit_properties(holding: Holding) -> Any:
-    """The transactions of a landing, for its commit."""
+def staged_name(landing: Landing) -> str:
+    """The begin of the names of prefixes with the files of a landing, in the store of a table: the one naming rule."""
+    return f"landing-{_digest(landing.interval.consumer, landing.interval.name)}-{landing.generation}"
+
+
+def committed(table: "DeltaTable", run: str, since: int) -> bool:
+    """True if a commit of a run is in a table's log after a version: its answer may have been lost."""
+    commits = table.version() - since
+    return commits > 0 and any(each.get(_RUN) == run for each in table.history(commits))
+
+
+def commit_properties(holding: Holding, run: str | None = None) -> Any:
+    """The transactions of a landing, for its commit.
+
+    Args:
+        holding: the landing.
+        run: the name of a run that holds no lock. Its commit fails when any other commit was first, since what the
+            table may take was decided before it; the name is in the log, so that the run finds its commit.
+    """
     from deltalake import CommitProperties, Transaction
 
     ids = _interval_id(holding.consumer, holding.interval), _range_id(holding)
     return CommitProperties(
-        custom_metadata={"pravega": json.loads(holding.model_dump_json())},
+        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {_RUN: run}),
+        max_commit_retries=None if run is None else 0,
         app_transactions=[Transaction(each, holding.generation) for each in ids],
     )
 
 
 def _digest(consumer: str, interval: str) -> str:
     return hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
+
+
+def _note_name(holding: Holding) -> str:
+    about = hashlib.sha256(_range_id(holding).encode()).hexdigest()[:24]
+    return f"{_digest(holding.consumer, holding.interval)}-{holding.generation}-{about}{_NOTE}"
 
 
 def _interval_id(consumer: str, interval: str) -> str:

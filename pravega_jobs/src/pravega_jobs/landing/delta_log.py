@@ -7,8 +7,9 @@ between are still in the log, and not in the history. Logs are cleaned: of commi
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from pravega_jobs.landing.places import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Place, in_store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
 _RESTORE: Final = "RESTORE"
 # The names of commits that make a table, maybe instead of another one, begin like this.
 _MADE: Final = ("CREATE", "REPLACE")
+
+
+def limits_of(path: str) -> dict[str, str] | None:
+    """The limits of each request of `deltalake` to the store of a table; None, for a folder.
+
+    Credentials are not in it: `deltalake` finds them in the environment, or from the machine.
+    """
+    if not in_store(path):
+        return None
+    return {
+        "connect_timeout": f"{CONNECT_SECONDS}s",
+        "timeout": f"{REQUEST_SECONDS}s",
+        "max_retries": str(RETRIES),
+        "retry_timeout": f"{RETRY_SECONDS}s",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +50,14 @@ class DeltaCommit:
 
 @dataclass(slots=True)
 class DeltaLog:
-    """The commits of a table up to a version. Each is read once."""
+    """The commits of a table up to a version. Each is read once.
 
-    folder: Path
+    Args:
+        folder: the place of the log's files.
+        table: the table.
+    """
+
+    folder: Place
     table: "DeltaTable"
     _known: dict[int, DeltaCommit | None] = field(default_factory=dict)
     _seen: set[tuple[str, int]] = field(default_factory=set)
@@ -94,8 +115,8 @@ class DeltaLog:
 
     def _commit(self, version: int) -> DeltaCommit | None:
         if version not in self._known:
-            file = self.folder / "_delta_log" / f"{version:020}.json"
-            self._known[version] = self._read(version, file.read_text().splitlines()) if file.exists() else None
+            found = self.folder.get(f"{version:020}.json")
+            self._known[version] = None if found is None else self._read(version, found.decode().splitlines())
         return self._known[version]
 
     def _read(self, version: int, lines: list[str]) -> DeltaCommit:
@@ -124,8 +145,9 @@ class DeltaLog:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
+        address = self.table.table_uri
         try:
-            return frozenset(DeltaTable(self.table.table_uri, version=version).file_uris())
+            return frozenset(DeltaTable(address, version=version, storage_options=limits_of(address)).file_uris())
         except DeltaError:
             return None  # the log was cleaned
 

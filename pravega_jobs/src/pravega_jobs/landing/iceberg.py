@@ -6,16 +6,17 @@ of the snapshot: see `pravega_jobs.landing.iceberg_standing`.
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.parquet import local_path, own_columns
+from pravega_jobs.landing.places import LocalPlace, Place, in_store, store_place
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_folder
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_place
 from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 PYICEBERG: Final = Library("pyiceberg", "iceberg")
 _WORK: Final = ".landing"
+# The folder of the files of a table, and the begin of the names of folders in it.
+_DATA: Final = "data"
+_LANDED: Final = "landing"
 # pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
 _RETRIES: Final = "commit.retry.num-retries"
 _TRIES: Final = 10
@@ -83,17 +87,17 @@ class Iceberg(LandingTable):
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
-        """Write the rows in the folder of the table; they are removed afterwards, unless they are its own.
+        """Write the rows at the place of the table; they are removed afterwards, unless they are its own.
 
         Raises:
             LandingError: a table of Iceberg cannot have these columns.
         """
-        with self.new_staging(rows.arrow_schema(), landing) as folder:
-            yield rows.write_files(landing, folder, own_columns(landing))
+        with self.new_staging(rows.arrow_schema(), landing) as place:
+            yield rows.write_files(landing, place, own_columns(landing))
 
     @contextmanager
-    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Path]:
-        """A new folder beside the table's files, for as long as the block runs. The table is made if it is missing.
+    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Place]:
+        """A new place beside the table's files, for as long as the block runs. The table is made if it is missing.
 
         Raises:
             LandingError: the table cannot have these columns, or has others.
@@ -107,8 +111,10 @@ class Iceberg(LandingTable):
                 f"{landing}: the table has the columns {known}, and the rows have {found}: select and cast those of "
                 "the table, or change the table. Nothing was changed"
             )
-        with new_folder(local_path(table.location()) / _WORK) as folder:
-            yield folder
+        root = _place_of(table)
+        inside = root.child(_WORK) if isinstance(root, LocalPlace) else root.child(_DATA).child(_folder_of(landing))
+        with new_place(inside, str(landing.generation)) as place:
+            yield place
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table, unless it holds the interval, in one commit.
@@ -117,6 +123,8 @@ class Iceberg(LandingTable):
             LandingError: the table must not take them, or cannot.
         """
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+        from pravega_jobs.landing.iceberg_catalog import catalog_answers
 
         files: list[str] = []
         action = Action.NOTHING
@@ -128,9 +136,10 @@ class Iceberg(LandingTable):
                 return Landed(action, holding)  # the try before has changed the table, but its answer was lost
             action, held = decide(found, landing)
             if held is not None:
-                remove_folder(files)
+                if files:
+                    _remove(staged, files)
                 return Landed(action, held)
-            files = files or into_table(table, staged.folder, [file.name for file in staged.files])
+            files = files or _taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
                     _commit(table, files, holding, action)
@@ -139,24 +148,27 @@ class Iceberg(LandingTable):
             except (ValueError, TypeError, NotImplementedError) as error:
                 # So pyiceberg refuses files and tables that do not fit, before it asks the catalog to commit.
                 raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
+            _remove_abandoned(table, staged, landing)
             return Landed(action, holding)
         raise LandingError(
             f"{landing}: {_TRIES} commits to {self.identifier} were refused, since others were first, or had no clear "
             "answer. Run it again: it finds out what the table holds"
         )
 
-    def _catalog(self) -> "Catalog":
+    @contextmanager
+    def _opened(self) -> "Iterator[Catalog]":
+        """The catalog, opened anew: a token of an earlier step may be too old. Its errors are those of this package."""
         try:
-            from pyiceberg.catalog import load_catalog
+            from pravega_jobs.landing.iceberg_catalog import catalog_answers, open_catalog
         except ImportError:
             raise PYICEBERG.missing("tables of Iceberg") from None
         with catalog_answers(self.identifier):
-            return load_catalog(self.catalog, **self.properties)
+            yield open_catalog(self.catalog, self.properties)
 
     def load(self) -> "Table":
         """The table as it is now; it must exist."""
-        with catalog_answers(self.identifier):
-            return self._catalog().load_table(self.identifier)
+        with self._opened() as catalog:
+            return catalog.load_table(self.identifier)
 
     def table(self) -> "Table | None":
         """The table as it is now; None: it does not exist.
@@ -164,12 +176,13 @@ class Iceberg(LandingTable):
         Raises:
             ConfigurationError: `pyiceberg` is not installed.
         """
-        from pyiceberg.exceptions import NoSuchTableError
+        with self._opened() as catalog:
+            from pyiceberg.exceptions import NoSuchTableError
 
-        try:
-            return self.load()
-        except NoSuchTableError:
-            return None
+            try:
+                return catalog.load_table(self.identifier)
+            except NoSuchTableError:
+                return None
 
     def make_table(self, columns: "pa.Schema", landing: Landing) -> "Table":
         """Make the table, unless it exists.
@@ -180,40 +193,65 @@ class Iceberg(LandingTable):
         from pyiceberg.exceptions import NoSuchNamespaceError
 
         try:
-            with catalog_answers(self.identifier):
-                return self._catalog().create_table_if_not_exists(self.identifier, columns)
+            with self._opened() as catalog:
+                return catalog.create_table_if_not_exists(self.identifier, columns)
         except (NoSuchNamespaceError, TypeError, ValueError) as error:
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
 
 
-@contextmanager
-def catalog_answers(identifier: str) -> Iterator[None]:
-    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer stays."""
-    from pyiceberg.exceptions import (
-        CommitStateUnknownException,
-        RESTError,
-        ServerError,
-        ServiceUnavailableError,
-        TooManyRequestsError,
-    )
-
-    try:
-        yield
-    except CommitStateUnknownException:
-        raise
-    except RESTError as error:
-        passes = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
-        kind = TableUnavailableError if passes else LandingError
-        raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
-
-
 def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
     """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
-    name = f"data/landing-{staged.name}"
+    name = f"{_DATA}/{_LANDED}-{staged.name}"
     folder = local_path(table.location()) / name
     folder.parent.mkdir(exist_ok=True)
     staged.rename(folder)
     return [f"{table.location()}/{name}/{file}" for file in names]
+
+
+def _place_of(table: "Table") -> Place:
+    """The folder of a table, or its prefix in a store."""
+    location = table.location()
+    return store_place(location) if in_store(location) else LocalPlace(local_path(location))
+
+
+def _taken(table: "Table", staged: StagedFiles) -> list[str]:
+    """The addresses of staged files as the table has them from its next commit on; until then they are orphans."""
+    names = [file.name for file in staged.files]
+    if isinstance(staged.place, LocalPlace):
+        return into_table(table, staged.folder, names)
+    place = staged.place.taken(staged.place)
+    return [place.file(name) for name in names]
+
+
+def _remove(staged: StagedFiles, files: list[str]) -> None:
+    if isinstance(staged.place, LocalPlace):
+        remove_folder(files)
+    else:
+        staged.place.remove_all()
+
+
+def _folder_of(landing: Landing) -> str:
+    """The name of the prefix with all files of an interval, of each of its runs."""
+    return f"{_LANDED}-{note_name(landing.interval.consumer, landing.interval.name).rpartition('.')[2]}"
+
+
+def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:
+    """Remove files in a store that killed runs of the interval have left.
+
+    The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
+    a newer generation may: its files stay. Files that any snapshot has stay, too.
+    """
+    if isinstance(staged.place, LocalPlace):
+        return
+    with suppress(
+        LandingError, OSError, ValueError
+    ):  # the rows are in the table: what is left goes with the next generation
+        place = store_place(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
+        own = {staged.place.file(each.name) for each in staged.files}
+        others = {place.file(name): name for name in place.names() if int(name.partition("-")[0]) <= landing.generation}
+        if others.keys() - own:
+            known = own | set(table.inspect.all_files()["file_path"].to_pylist())
+            place.remove([name for address, name in others.items() if address not in known])
 
 
 def try_once(table: "Table") -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.places import LocalPlace
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -57,8 +58,8 @@ def local_path(text: str) -> Path:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) or not path.startswith("/"):
         raise ConfigurationError(
             f"{text!r}: a table of files needs an absolute path on a file system that is mounted here and on Spark's "
-            "executors. An object store cannot rename a folder in one step: mount it by a file system that can, or "
-            "land into a database"
+            "executors. An object store cannot rename a folder in one step, so rows of Parquet files would not appear "
+            "together there: write delta:s3://bucket/path, or land into a database"
         )
     return Path(path)
 
@@ -157,7 +158,7 @@ class ParquetFolder(LocalFolder):
         with new_folder(self._work) as folder:
             with locked(self._work / "lock"):
                 self._check_columns(columns)
-            staged = rows.write_files(landing, folder, own_columns(landing))
+            staged = rows.write_files(landing, LocalPlace(folder), own_columns(landing))
             (folder / _COLUMNS).write_text(columns)
             yield staged
 
@@ -178,7 +179,6 @@ class ParquetFolder(LocalFolder):
             columns = staged.folder / _COLUMNS
             self._check_columns(columns.read_text())
             columns.replace(self._work / _COLUMNS)
-            (staged.folder / "_SUCCESS").unlink(missing_ok=True)
             holding = Holding.of(landing, staged.rows)
             (staged.folder / _HOLDING).write_bytes(holding.to_json())
             if action is Action.REPLACE:

@@ -1,32 +1,24 @@
-"""Rows of a landing that Spark has: its executors write them.
+"""Rows of a landing that Spark has: its tasks write them, by Arrow, and return what they have written.
 
-The folder of files must be the same for the driver and all executors. The number of rows that Spark has written is
-compared with the files that the driver finds, so that a folder which is not shared is an error, and not a table with
-too few rows.
+So files are written alike on file systems and in object stores, and this process lists nothing. Executors need PyArrow
+and this package; for a store also obstore, and credentials in their environment or from their machine.
 """
 
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import LandingError
+from pravega_jobs.landing.places import Place
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.rules import Landing
-from pravega_jobs.landing.staged_files import Copied, StagedFiles
-from pravega_jobs.spark.frames import count_of, counted, with_constants
+from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-_RESULT: Final = "task string, rows long"
-_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
-_timestamp_lock = threading.Lock()
-# By session: how many blocks run, and the setting before the first one.
-_timestamp_users: "dict[SparkSession, tuple[int, str | None]]" = {}
+_COPIED: Final = "task string, rows long"
+_WRITTEN: Final = "name string, size long, footer binary"
 
 
 def is_spark(value: Any) -> bool:
@@ -50,30 +42,49 @@ class SparkRows:
         return {each.name: each.dataType.simpleString() for each in self.frame.schema.fields}
 
     def arrow_schema(self) -> "pa.Schema":
-        """The columns as Arrow's types."""
-        return self.frame.limit(0).toArrow().schema
+        """The columns as Arrow's types, as tables have them. Spark runs no job for it.
 
-    def write_files(self, landing: Landing, folder: Path, own: Mapping[str, str]) -> StagedFiles:
-        """Have the executors write the rows into a new folder.
+        Raises:
+            LandingError: a column is of a type that tables do not have.
+        """
+        import pyarrow as pa
+
+        from pravega_jobs.landing.column_types import table_type
+
+        # Not of the frame itself: counters of its rows count the first action, which is the write.
+        found = self.frame.sparkSession.createDataFrame([], self.frame.schema).toArrow().schema
+        types = ((each, table_type(each.name, each.type, required=True)) for each in found)
+        return pa.schema([pa.field(each.name, kind, each.nullable) for each, kind in types])
+
+    def write_files(self, landing: Landing, place: Place, own: Mapping[str, str]) -> StagedFiles:
+        """Have tasks write the rows into a new place, one file each, 64 MB of rows in memory at a time.
 
         Args:
             landing: the landing of the rows.
-            folder: the folder of the files; it must not exist yet.
+            place: the place of the files; it must not exist yet.
             own: more columns with one text each.
 
         Raises:
-            LandingError: the driver does not find the rows that the executors have written.
+            LandingError: a column is of a type that tables do not have, or the driver does not find the files.
         """
-        frame, count = counted(with_constants(self.frame, own))
-        with known_timestamps(frame.sparkSession):
-            frame.write.parquet(f"file://{folder}")
-        written, found = count_of(count), StagedFiles.found_in(folder)
-        if found.rows != written:
-            raise LandingError(
-                f"{landing}: Spark has written {written} rows into {folder}, but this process finds {found.rows} "
-                "there. Its executors and this process must share this folder. The table was not changed"
-            )
-        return found
+        from pravega_jobs.landing.column_types import cast_batch
+        from pravega_jobs.landing.parquet_files import stage, with_own, write
+
+        columns, texts = self.arrow_schema(), dict(own)
+        schema = with_own(columns, texts)
+
+        def written(tries: Place) -> Iterator[StagedFile]:
+            def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+                import pyarrow as pa
+
+                for each in write((cast_batch(batch, columns) for batch in batches), schema, texts, tries):
+                    names = {"name": [each.name], "size": [each.size], "footer": [each.footer]}
+                    yield pa.RecordBatch.from_pydict(names)
+
+            for row in self.frame.mapInArrow(work, _WRITTEN).collect():
+                yield StagedFile(row.name, row.size, bytes(row.footer))
+
+        return stage(landing, place, schema, written)
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Have tasks copy the rows into a staging table of PostgreSQL; returns the tries of tasks that count.
@@ -88,26 +99,4 @@ class SparkRows:
             done = copy_batches(batches, dsn, staging, names)
             yield pa.RecordBatch.from_pydict({"task": [done.task], "rows": [done.rows]})
 
-        return tuple(Copied(row.task, row.rows) for row in self.frame.mapInArrow(work, _RESULT).collect())
-
-
-@contextmanager
-def known_timestamps(spark: "SparkSession") -> Iterator[None]:
-    """Have Spark write times as microseconds, which the libraries of Delta and Iceberg know. Its default is INT96.
-
-    Spark has a setting of the session, and no option of a write. Threads may land in one session at a time: the first
-    of them changes the setting, and the last one restores it.
-    """
-    with _timestamp_lock:
-        count, before = _timestamp_users.get(spark) or (0, spark.conf.get(_TIMESTAMPS))
-        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
-        _timestamp_users[spark] = count + 1, before
-    try:
-        yield
-    finally:
-        with _timestamp_lock:
-            count, before = _timestamp_users.pop(spark)
-            if count > 1:
-                _timestamp_users[spark] = count - 1, before
-            else:
-                spark.conf.set(_TIMESTAMPS, before or "INT96")
+        return tuple(Copied(row.task, row.rows) for row in self.frame.mapInArrow(work, _COPIED).collect())

@@ -1,9 +1,10 @@
-"""Rows on their way into a table, and Parquet files of them in a new folder that no table shows yet.
+"""Rows on their way into a table, and Parquet files of them in a new place that no table shows yet.
 
 `spark_rows` has the rows of a DataFrame of Spark, `local_rows` the rows of a table in this process.
 """
 
 import fcntl
+import io
 import os
 import shutil
 import uuid
@@ -15,10 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from aiopravega.errors import LandingError
+from pravega_jobs.landing.places import LocalPlace, Place
 from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
@@ -26,37 +29,89 @@ _BATCH_ROWS: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class StagedFiles:
-    """The files of a landing, all in one folder, and their rows."""
+class StagedFile:
+    """A Parquet file that a task or this process has written.
 
-    folder: Path
-    files: tuple[Path, ...]
-    row_counts: tuple[int, ...]
+    Args:
+        name: its name in its place.
+        size: its bytes.
+        footer: its metadata as Parquet's writer gave them: rows, columns, and statistics of each column.
+    """
+
+    name: str
+    size: int
+    footer: bytes
+
+    @property
+    def metadata(self) -> "parquet.FileMetaData":
+        """The footer, read."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        return parquet.read_metadata(pa.BufferReader(self.footer))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.metadata.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFiles:
+    """The files of a landing that count, all in one place."""
+
+    place: Place
+    files: tuple[StagedFile, ...]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the files, if they are on a file system."""
+        assert isinstance(self.place, LocalPlace)
+        return self.place.path
 
     @property
     def rows(self) -> int:
         """The rows of all files."""
-        return sum(self.row_counts)
+        return sum(each.rows for each in self.files)
 
     def schema(self) -> "pa.Schema":
-        """The columns of the files, without Spark's metadata."""
+        """The columns of the files, without metadata."""
+        return self.files[0].metadata.schema.to_arrow_schema().remove_metadata()
+
+    def read(self, file: StagedFile) -> "pa.Table":
+        """The rows of a file."""
         from pyarrow import parquet
 
-        return parquet.read_schema(self.files[0]).remove_metadata()
+        with self.place.source(file.name) as source:
+            return parquet.ParquetFile(source).read()
 
     def batches(self) -> "pa.RecordBatchReader":
         """The rows, batch by batch."""
-        from pyarrow import dataset
+        import pyarrow as pa
+        from pyarrow import parquet
 
-        return dataset.dataset(self.files, format="parquet").scanner(batch_size=_BATCH_ROWS).to_reader()
+        def batches() -> Iterator[pa.RecordBatch]:
+            for each in self.files:
+                with self.place.source(each.name) as source:
+                    yield from parquet.ParquetFile(source).iter_batches(_BATCH_ROWS)
+
+        return pa.RecordBatchReader.from_batches(self.schema(), batches())
 
     @classmethod
     def found_in(cls, folder: Path) -> "StagedFiles":
         """The Parquet files in a folder."""
         from pyarrow import parquet
 
-        files = tuple(sorted(folder.glob("*.parquet")))
-        return cls(folder, files, tuple(parquet.read_metadata(file).num_rows for file in files))
+        files = sorted(folder.glob("*.parquet"))
+        found = (StagedFile(each.name, each.stat().st_size, footer_of(parquet.read_metadata(each))) for each in files)
+        return cls(LocalPlace(folder), tuple(found))
+
+
+def footer_of(metadata: "parquet.FileMetaData") -> bytes:
+    """The metadata of a Parquet file as bytes, for `StagedFile`."""
+    sink = io.BytesIO()
+    metadata.write_metadata_file(sink)
+    return sink.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +135,8 @@ class Rows(Protocol):
     def arrow_schema(self) -> "pa.Schema":
         """The columns as Arrow's types."""
 
-    def write_files(self, landing: Landing, folder: Path, own: Mapping[str, str]) -> StagedFiles:
-        """Write the rows as Parquet files into a new folder, with more columns of one text each.
+    def write_files(self, landing: Landing, place: Place, own: Mapping[str, str]) -> StagedFiles:
+        """Write the rows as Parquet files into a new place, with more columns of one text each.
 
         Raises:
             LandingError: they cannot be written as they are.
@@ -130,6 +185,29 @@ def new_folder(inside: Path) -> Iterator[Path]:
                 shutil.rmtree(folder, ignore_errors=True)
                 lock.unlink(missing_ok=True)
             return
+
+
+@contextmanager
+def new_place(inside: Place, name: str) -> Iterator[Place]:
+    """A new place, for as long as the block runs: a folder as `new_folder` gives it, or a prefix in a store.
+
+    Afterwards its files are gone, unless `taken` was called for it. Of a process that is killed, the next run removes
+    the folder; files in a store stay, and their names say whose they are.
+
+    Args:
+        inside: the folder or the prefix that it is in.
+        name: the begin of the name of a prefix, which gets a random end.
+    """
+    if isinstance(inside, LocalPlace):
+        with new_folder(inside.path) as folder:
+            yield LocalPlace(folder)
+        return
+    place = inside.child(f"{name}-{uuid.uuid4().hex}")
+    try:
+        yield place
+    finally:
+        if not place.is_taken:
+            place.remove_all()
 
 
 def _remove_abandoned(inside: Path) -> None:

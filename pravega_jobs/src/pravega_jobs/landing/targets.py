@@ -4,10 +4,12 @@ Schedulers show the arguments of a job, so a text that may have a password is re
 connection or a resource of the scheduler, which keeps its secrets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
+from pravega_jobs.landing.places import in_store
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
@@ -25,7 +27,7 @@ def table_of(text: str) -> LandingTable:
     """The table that a text names. No server is asked.
 
     Args:
-        text: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`, or
+        text: `parquet:/folder`, `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table`, or
             `postgresql://user@host/database#schema.table`.
 
     Raises:
@@ -62,11 +64,7 @@ def shown_table(text: str, dsn: str | None, beside: str) -> LandingTable:
     """
     word, colon, _ = text.partition(":")
     if dsn is not None:
-        if colon:
-            raise ConfigurationError(
-                f"table is an address or a table of files, and {beside} is given: both say where the table is. Leave "
-                f"{beside} out, or name the table in that database, such as schema.table"
-            )
+        _check_plain(text, beside, "database", "schema.table")
         return Postgres(dsn, text)
     ways = (
         f"write {forms_of([kind for kind in KINDS if not kind.has_address])}; for PostgreSQL give {beside}, and the "
@@ -83,7 +81,31 @@ def shown_table(text: str, dsn: str | None, beside: str) -> LandingTable:
     return kind.parse(text)
 
 
+def catalog_table(text: str, catalog: str, properties: Mapping[str, str], beside: str) -> Iceberg:
+    """The table of Iceberg that an argument of a scheduler's job names in a catalog that another argument names.
+
+    Args:
+        text: `namespace.table`.
+        catalog: the catalog's name, for messages, and for more properties in the configuration of pyiceberg.
+        properties: the properties of the catalog, secrets included.
+        beside: the argument of the job that names the catalog, for messages.
+
+    Raises:
+        ConfigurationError: the text names no table in a catalog. The message repeats nothing that may be a password.
+    """
+    _check_plain(text, beside, "catalog", "namespace.table")
+    return Iceberg(text, catalog, properties)
+
+
+def _check_plain(text: str, beside: str, place: str, form: str) -> None:
+    if ":" in text:
+        raise ConfigurationError(
+            f"table is an address or a table of files, and {beside} is given: both say where the table is. Leave "
+            f"{beside} out, or name the table in that {place}, such as {form}"
+        )
+
+
 def folder_of(text: str) -> str | None:
-    """The folder of a table of files; None for other tables."""
+    """The folder of a table of files; None for other tables, and for tables in object stores."""
     kind, (_, _, path) = kind_of(text), text.partition(":")
-    return path if kind is not None and kind.names_folder else None
+    return path if kind is not None and kind.names_folder and not in_store(path) else None

@@ -109,10 +109,9 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
     else:
         merge = replace(merge, snapshot=snapshot.position)
         reduced = snapshot.plain(last_changes(snapshot.applied(changes), rules.key))
-    # Not of the changes themselves: counters of the changes count the first action, which is the write below.
-    columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema
-    with target.staging(columns, merge) as folder:
-        return target.commit(SparkRows(reduced).write_files(merge.landing, folder, {}), merge, in_order=in_order)
+    rows = SparkRows(reduced)
+    with target.staging(rows.arrow_schema(), merge) as place:
+        return target.commit(rows.write_files(merge.landing, place, {}), merge, in_order=in_order)
 
 
 def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
@@ -134,5 +133,5 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
         return Merged(Action.NOTHING, held)
     with last_changes(changes, merge.rules.key) as reduced:
         rows = LocalRows(reduced)
-        with target.staging(rows.arrow_schema(), merge) as folder:
-            return target.commit(rows.write_files(merge.landing, folder, {}), merge, in_order=in_order)
+        with target.staging(rows.arrow_schema(), merge) as place:
+            return target.commit(rows.write_files(merge.landing, place, {}), merge, in_order=in_order)

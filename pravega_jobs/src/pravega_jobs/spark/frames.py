@@ -109,15 +109,6 @@ def _untyped(frame: "DataFrame") -> list[str]:
     ]
 
 
-def with_constants(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
-    """The frame with more columns behind its own, each of one text."""
-    from pyspark.sql import functions
-
-    if not columns:  # Spark Connect refuses none
-        return frame
-    return frame.withColumns({name: functions.lit(text) for name, text in columns.items()})
-
-
 def counted(frame: "DataFrame") -> "tuple[DataFrame, Observation]":
     """The same frame, whose rows are counted while they pass, so that nothing is read twice; see `count_of`."""
     from pyspark.sql import Observation, functions

@@ -6,18 +6,16 @@ each chunk can be merged alone.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
-from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.landing.staged_files import StagedFile, StagedFiles
 from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS
 
@@ -69,21 +67,21 @@ def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHU
     Raises:
         LandingError: a change has no key, position or, for a history, time.
     """
-    files: list[Path] = []
+    files: list[StagedFile] = []
     weight = 0
     for file in staged.files:
-        metadata = parquet.read_metadata(file)
+        metadata = file.metadata
         files.append(file)
         weight += sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
         if weight >= size:
-            yield _chunk(files, schema, merge)
+            yield _chunk(staged, files, schema, merge)
             files, weight = [], 0
     if files:
-        yield _chunk(files, schema, merge)
+        yield _chunk(staged, files, schema, merge)
 
 
-def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
-    rows = pa.concat_tables([parquet.ParquetFile(file).read() for file in files]).combine_chunks()
+def _chunk(staged: StagedFiles, files: list[StagedFile], schema: pa.Schema, merge: Merge) -> Chunk:
+    rows = pa.concat_tables([staged.read(each) for each in files]).combine_chunks()
     times = tuple(TIME_COLUMNS) if merge.rules.keeps_history else ()
     for name in (*merge.rules.key, SEQUENCE_COLUMN, *times):
         if rows[name].null_count:

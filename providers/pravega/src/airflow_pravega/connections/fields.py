@@ -45,14 +45,23 @@ def set_extras(connection: ConnectionLike, known: Collection[str], advice: str =
     Raises:
         ConfigurationError: they are not a JSON object, or one is not known.
     """
+    given = extras_of(connection)
+    unknown = sorted(given.keys() - set(known))
+    if unknown:
+        raise ConfigurationError(f"its extras {unknown} are not known: there are {sorted(known)}{advice}")
+    return given
+
+
+def extras_of(connection: ConnectionLike) -> dict[str, Any]:
+    """The extras that have a value, of any names.
+
+    Raises:
+        ConfigurationError: they are not a JSON object.
+    """
     try:
         extras: Any = json.loads(connection.extra or "{}")
     except json.JSONDecodeError:
         extras = None
     if not isinstance(extras, dict):
         raise ConfigurationError("the extras are not a JSON object")
-    given = {name: value for name, value in extras.items() if value not in (None, "")}
-    unknown = sorted(given.keys() - set(known))
-    if unknown:
-        raise ConfigurationError(f"its extras {unknown} are not known: there are {sorted(known)}{advice}")
-    return given
+    return {name: value for name, value in extras.items() if value not in (None, "")}

@@ -11,7 +11,7 @@ from airflow.sdk import Context
 from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
-from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -23,7 +23,7 @@ from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import declare, shown, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.frame_kinds import need_arrow
-from pravega_jobs.landing import LandingTable, folder_of, land, shown_table
+from pravega_jobs.landing import LandingTable, folder_of, land
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
@@ -31,7 +31,6 @@ from pravega_jobs.writes import parse_generation
 if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
 
-_BESIDE: Final = "postgres_conn_id"
 _LARGEST: Final = 1_000_000_000
 
 
@@ -49,8 +48,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         commit_ledger: `scope/table` of the commit ledger; by default the one of the scope of `into`. (templated)
         into_options: options of the write, as `pravega_jobs.frames.write_arrow` has them. (templated)
         table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
-            `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name. (templated)
+            `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name; with `iceberg_conn_id`,
+            `namespace.table`. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
+        iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
         largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
         pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
             without options. (templated)
@@ -66,6 +67,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "into_options",
         "table",
         "postgres_conn_id",
+        "iceberg_conn_id",
         "largest",
         "pravega_conn_id",
     )
@@ -82,6 +84,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         into_options: Mapping[str, str] | None = None,
         table: str | None = None,
         postgres_conn_id: str | None = None,
+        iceberg_conn_id: str | None = None,
         largest: int | str = _LARGEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -92,7 +95,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if into is not None:
             check_stream(into)
         if table is not None:
-            check_known(table, lambda text: shown_table(text, None if postgres_conn_id is None else "", _BESIDE))
+            check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
         self.columns = columns
         self.options = dict(options or {})
         self.into = into
@@ -102,6 +105,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.into_options = dict(into_options or {})
         self.table = table
         self.postgres_conn_id = postgres_conn_id
+        self.iceberg_conn_id = iceberg_conn_id
         self.largest = largest
         self.pravega_conn_id = pravega_conn_id
 
@@ -163,9 +167,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             return None, None
         generation = parse_generation(self.rebuild)
         landing_of(given, generation=generation)
-        dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
-        target = shown_table(self.table, dsn, _BESIDE)
-        sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
+        conn_id = self.postgres_conn_id or self.iceberg_conn_id
+        connection = hook.get_connection(conn_id) if conn_id else None
+        target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
+        sink = table_sink("landing", self.table, conn_id, given, generation)
         return lambda taken, _, made: self._land(target, generation, given, taken, made), sink
 
     def _write(self, once: OnceWrite, taken: TakenRange, registry: "SchemaRegistry | None", made: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
+from airflow_pravega.connections.tables import ICEBERG, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -44,7 +45,10 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
             output. (templated)
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`. (templated)
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`; with `iceberg_conn_id`, `namespace.table`.
+            (templated)
+        iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
+            the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
         key: the columns that identify a row of the source. (templated)
         columns: the columns of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; the
             columns about the change are added unless `_change_type` is among them. By default they come from the
@@ -63,6 +67,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     template_fields: Sequence[str] = (
         "stream_cuts",
         "table",
+        "iceberg_conn_id",
         "key",
         "deletes",
         "new_columns",
@@ -77,6 +82,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         *,
         stream_cuts: Mapping[str, str] | XComArg,
         table: str,
+        iceberg_conn_id: str | None = None,
         key: Sequence[str],
         deletes: str = "hard",
         new_columns: str = "fail",
@@ -86,12 +92,16 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_known(table, merged_table)
+        check_known(
+            table,
+            merged_table if iceberg_conn_id is None else lambda text: check_table(text, None, iceberg_conn_id),
+        )
         texts = {"deletes": deletes, "new_columns": new_columns, "unsent": unsent, "ghosts": ghosts, "history": history}
         with failing_for_good():  # of those that are known now; the others are checked when the task runs
             MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
         self.stream_cuts = stream_cuts
         self.table = table
+        self.iceberg_conn_id = iceberg_conn_id
         self.key = key
         self.deletes = deletes
         self.new_columns = new_columns
@@ -110,7 +120,12 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
-            landing, target = landing_of(given), merged_table(self.table)
+            landing = landing_of(given)
+            target = (
+                table_in(self.table, hook.get_connection(self.iceberg_conn_id), ICEBERG)
+                if self.iceberg_conn_id
+                else merged_table(self.table)
+            )
             rules = MergeRules.of(
                 self.key,
                 deletes=self.deletes,
@@ -132,7 +147,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             given,
             work,
             options={**self.options, **change_options(self.columns, self.options, rules)},
-            sink=table_sink("merge", self.table, None, given),
+            sink=table_sink("merge", self.table, self.iceberg_conn_id, given),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

@@ -2,26 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
-from pravega_jobs.landing import Landed, LandingTable, folder_of, land, shown_table
+from pravega_jobs.landing import Landed, LandingTable, folder_of, land
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.writes import parse_generation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_BESIDE: Final = "postgres_conn_id"
 
 
 class PravegaLandOperator(PravegaSparkRangeOperator):
@@ -48,10 +46,12 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         columns: the columns of events that are decoded as JSON (`options={"decode": "json"}`), as SQL writes them, for
             example `id long, price double`. (templated)
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the
-            table's name with or without its schema. The address of a database is refused: it may have a password.
-            (templated)
+            table's name with or without its schema; with `iceberg_conn_id`, `namespace.table`. The address of a
+            database is refused: it may have a password. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. Its password
             goes to the driver and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
+        iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
+            the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
         rebuild: the generation of the rows: 2 replaces the rows of 1, and so on; a number or its text. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
             landed. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of decoded
@@ -62,6 +62,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         "stream_cuts",
         "table",
         "postgres_conn_id",
+        "iceberg_conn_id",
         "rebuild",
         *PravegaSparkRangeOperator.template_fields,
     )
@@ -72,14 +73,16 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         stream_cuts: Mapping[str, str] | XComArg,
         table: str,
         postgres_conn_id: str | None = None,
+        iceberg_conn_id: str | None = None,
         rebuild: int | str = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_known(table, lambda text: shown_table(text, None if postgres_conn_id is None else "", _BESIDE))
+        check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
+        self.iceberg_conn_id = iceberg_conn_id
         self.rebuild = rebuild
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -95,9 +98,10 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         with self.failures_recorded(hook, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
             landing_of(given, generation=generation)
-            dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
-            target = shown_table(self.table, dsn, _BESIDE)
-            sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
+            conn_id = self.postgres_conn_id or self.iceberg_conn_id
+            connection = hook.get_connection(conn_id) if conn_id else None
+            target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
+            sink = table_sink("landing", self.table, conn_id, given, generation)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client

@@ -11,17 +11,17 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval, Sink
-from airflow_pravega.connections.postgres import libpq_dsn
+from airflow_pravega.connections.tables import POSTGRES, argument_of, table_in
 from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
 from pravega_jobs.identity.sinks import declare_sink
-from pravega_jobs.landing import LandingTable, shown_table
+from pravega_jobs.landing import LandingTable
 
 logger = logging.getLogger(__name__)
 
 # To be added to the line that says that a test records nothing.
 TO_RECORD: Final = "To have tests recorded, set AIRFLOW__PRAVEGA__RECORD_TESTS=True"
 _MOST_MAPPED: Final = 1024  # Airflow's default
-# Before the id of a connection of Airflow, which stands for the address of a database; a table follows after `#`.
+# Before the id of a connection of Airflow, which stands for a database or a catalog; a table follows after `#`.
 _CONNECTION: Final = "connection:"
 
 
@@ -158,6 +158,7 @@ def find_table(target: str) -> LandingTable:
         ConfigurationError: this process cannot read such a table.
     """
     if not target.startswith(_CONNECTION):
-        return shown_table(target, None, "")
+        return table_in(target, None, POSTGRES)
     conn_id, _, table = target.removeprefix(_CONNECTION).partition("#")
-    return shown_table(table, libpq_dsn(BaseHook.get_connection(conn_id)), "")
+    connection = BaseHook.get_connection(conn_id)
+    return table_in(table, connection, argument_of(connection))

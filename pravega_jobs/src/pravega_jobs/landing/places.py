@@ -1,0 +1,385 @@
+"""Places of files: a folder of a file system, or a prefix of an object store (`s3://`, `gs://`, `abfss://`).
+
+Files of a place are written, read and removed by their names. A file of a store appears when it is whole, or not at
+all. Stores are asked by `obstore`, which finds credentials and endpoints itself, like `deltalake`: in the environment
+(`AWS_…`, `GOOGLE_…`, `AZURE_…`), or from the machine. A place knows an address, and no secret.
+"""
+
+import io
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from obstore.store import ObjectStore
+
+_STORES: Final = ("s3", "gs", "abfss")
+_ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]+)(?:/(.*))?")
+# Other characters are encoded in one library and not in the other, so that a table would have two addresses.
+_BUCKET: Final = re.compile(r"[A-Za-z0-9._-]+|[A-Za-z0-9-]+@[A-Za-z0-9.-]+")
+_ODD: Final = re.compile(r"[^A-Za-z0-9._=/-]|//|(?:^|/)\.\.?(?:/|$)")
+# Limits of each request to a store, for `obstore` and for `deltalake`: seconds, and tries after the first one.
+CONNECT_SECONDS: Final = 10
+REQUEST_SECONDS: Final = 60
+RETRIES: Final = 8
+RETRY_SECONDS: Final = 150
+# Parts of a file that are on their way to a store at once, each of 8 MiB.
+_PART_BYTES: Final = 8 * 1024**2
+_PARTS: Final = 4
+_GETS: Final = 16
+
+
+class Place(Protocol):
+    """A place of files, which tasks in other processes can have. Names of files have no slash."""
+
+    @property
+    def address(self) -> str:
+        """The folder, or the prefix with its scheme, without a slash at the end."""
+        ...
+
+    def child(self, name: str) -> "Place":
+        """A place in this one."""
+        ...
+
+    def file(self, name: str) -> str:
+        """The address of a file."""
+        ...
+
+    def sink(self, name: str) -> "AbstractContextManager[pa.NativeFile]":
+        """A new file, while a block writes it. If the block fails, a store does not get the file."""
+        ...
+
+    def source(self, name: str) -> "pa.NativeFile":
+        """A file to read, at any offset.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """The contents of a small file; None: there is none."""
+        ...
+
+    @property
+    def is_taken(self) -> bool:
+        """True if a commit may have taken the files, or takes them next."""
+        ...
+
+    def taken(self, target: "Place") -> "Place":
+        """The place of the same files as the table has them, from its next commit on.
+
+        A folder is renamed to `target`, which does not exist. Files in a store stay where they are.
+        """
+        ...
+
+    def remove_all(self) -> None:
+        """Remove all files of the place, and of places in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPlace:
+    """A folder of a file system; it must exist before files are written."""
+
+    path: Path
+
+    @property
+    def address(self) -> str:
+        """The folder."""
+        return str(self.path)
+
+    def child(self, name: str) -> "LocalPlace":
+        """A folder in this one."""
+        return LocalPlace(self.path / name)
+
+    def file(self, name: str) -> str:
+        """The path of a file."""
+        return str(self.path / name)
+
+    @contextmanager
+    def sink(self, name: str) -> "Iterator[pa.NativeFile]":
+        """A new file, while a block writes it."""
+        import pyarrow as pa
+
+        with pa.OSFile(self.file(name), "wb") as file:
+            yield file
+
+    def source(self, name: str) -> "pa.NativeFile":
+        """A file to read, at any offset.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        import pyarrow as pa
+
+        return pa.OSFile(self.file(name), "rb")
+
+    def get(self, name: str) -> bytes | None:
+        """The contents of a small file; None: there is none."""
+        file = self.path / name
+        return file.read_bytes() if file.exists() else None
+
+    @property
+    def is_taken(self) -> bool:
+        """True if the folder is not there any more."""
+        return not self.path.exists()
+
+    def taken(self, target: Place) -> Place:
+        """The folder under its new name."""
+        assert isinstance(target, LocalPlace)
+        target.path.parent.mkdir(exist_ok=True)
+        return LocalPlace(self.path.rename(target.path))
+
+    def remove_all(self) -> None:
+        """Remove the folder and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class StorePlace:
+    """A prefix of an object store.
+
+    Args:
+        address: as `store_place` has checked it.
+    """
+
+    address: str
+    is_taken: bool = field(default=False, compare=False, repr=False)
+
+    def child(self, name: str) -> "StorePlace":
+        """A prefix below this one."""
+        return StorePlace(f"{self.address}/{name}")
+
+    def file(self, name: str) -> str:
+        """The address of a file."""
+        return f"{self.address}/{name}"
+
+    @contextmanager
+    def sink(self, name: str) -> "Iterator[pa.NativeFile]":
+        """A new file, while a block writes it, in parts; the store shows it when the block has ended well."""
+        import obstore
+        import pyarrow as pa
+
+        with _answers(self):
+            writer = obstore.open_writer(self._store, self._key(name), buffer_size=_PART_BYTES, max_concurrency=_PARTS)
+            yield pa.PythonFile(_Parts(writer), "w")
+            writer.close()  # not after a failure: a file that is not whole must not appear
+
+    def source(self, name: str) -> "pa.NativeFile":
+        """A file to read, at any offset.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        import obstore
+        import pyarrow as pa
+
+        with _answers(self):
+            size = int(obstore.head(self._store, self._key(name))["size"])
+            return pa.PythonFile(_Ranges(self._store, self._key(name), size), "r")
+
+    def taken(self, target: Place) -> Place:
+        """The same place, whose files are kept from now on."""
+        del target
+        self.is_taken = True
+        return self
+
+    def get(self, name: str) -> bytes | None:
+        """The contents of a small file; None: there is none."""
+        import obstore
+
+        with _answers(self):
+            try:
+                return bytes(obstore.get(self._store, self._key(name)).bytes())
+            except FileNotFoundError:
+                return None
+
+    def get_all(self, names: list[str]) -> list[bytes]:
+        """The contents of small files, as far as they are there, some requests at a time."""
+        with ThreadPoolExecutor(_GETS) as pool:
+            return [each for each in pool.map(self.get, names) if each is not None]
+
+    def put(self, name: str, value: bytes) -> None:
+        """Write a small file, or write it again."""
+        import obstore
+
+        with _answers(self):
+            obstore.put(self._store, self._key(name), value)
+
+    def names(self) -> list[str]:
+        """The names of all files, those of places in it with the names of these, in order."""
+        import obstore
+
+        prefix = self._key("")
+        with _answers(self):
+            found = [str(each["path"]) for some in obstore.list(self._store, prefix) for each in some]
+        return sorted(path.removeprefix(prefix) for path in found)
+
+    def remove(self, names: list[str]) -> None:
+        """Remove files, as far as they are there."""
+        import obstore
+
+        with _answers(self):
+            for name in names:
+                try:
+                    obstore.delete(self._store, self._key(name))
+                except FileNotFoundError:
+                    continue
+
+    def remove_all(self) -> None:
+        """Remove all files of the place, and of places in it."""
+        self.remove(self.names())
+
+    @property
+    def _store(self) -> "ObjectStore":
+        return _store_of(*_parsed(self.address)[:2])
+
+    def _key(self, name: str) -> str:
+        prefix = _parsed(self.address)[2]
+        return f"{prefix}/{name}" if prefix else name
+
+
+class _Parts(io.RawIOBase):
+    """A file of a store that is being written, for PyArrow, which asks how much of it is written."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._writer.write(bytes(data))
+        self._size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._size
+
+
+class _Ranges(io.RawIOBase):
+    """A file of a store that is being read, for PyArrow, which asks for ranges of it."""
+
+    def __init__(self, store: "ObjectStore", key: str, size: int) -> None:
+        self._store, self._key, self._size = store, key, size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def size(self) -> int:
+        return self._size
+
+    def read(self, size: int = -1) -> bytes:
+        import obstore
+
+        end = self._size if size < 0 else min(self._at + size, self._size)
+        if end <= self._at:
+            return b""
+        found = obstore.get_range(self._store, self._key, start=self._at, end=end)
+        self._at = end
+        return bytes(found)
+
+
+def in_store(text: str) -> bool:
+    """True if a text is an address with a scheme, and not a path or a `file://` address."""
+    return _ADDRESS.fullmatch(text) is not None and not text.startswith("file:")
+
+
+def store_place(text: str) -> StorePlace:
+    """The place that an address names. No server is asked.
+
+    Raises:
+        ConfigurationError: the scheme is not one of `s3`, `gs` and `abfss`, or the address has characters that not all
+            libraries read alike.
+    """
+    scheme, bucket, path = _parsed(text)
+    # The text may have a password: it is shown only after this.
+    if scheme not in _STORES:
+        raise ConfigurationError(
+            f"tables cannot be in a store at {scheme}://: write {', '.join(f'{each}://' for each in _STORES)}, or the "
+            "absolute path of a folder"
+        )
+    if not _BUCKET.fullmatch(bucket) or ("@" in bucket) != (scheme == "abfss"):
+        raise ConfigurationError(
+            "the address of a table in a store has a part that is not the name of a bucket: write s3://bucket/path, "
+            "gs://bucket/path or abfss://container@account.dfs.core.windows.net/path. Keys belong in the environment"
+        )
+    if not path or _ODD.search(path):
+        raise ConfigurationError(
+            f"{text!r}: a table in a store needs a path of letters, digits and ._=/- behind its bucket or container"
+        )
+    return StorePlace(text.rstrip("/"))
+
+
+def _parsed(text: str) -> tuple[str, str, str]:
+    """The scheme, the bucket or container, and the path of an address."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise ConfigurationError(f"{text!r} is not an address in an object store: write s3://bucket/path")
+    return found[1], found[2], (found[3] or "").rstrip("/")
+
+
+@lru_cache(maxsize=16)
+def _store_of(scheme: str, bucket: str) -> "ObjectStore":
+    """The client of a bucket, or of a container, with limits for each request.
+
+    Raises:
+        ConfigurationError: obstore is not installed.
+    """
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
+    return from_url(
+        f"{scheme}://{bucket}",
+        client_options={
+            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+            "timeout": timedelta(seconds=REQUEST_SECONDS),
+            # Options of a client replace what obstore reads in the environment.
+            "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("true", "1"),
+        },
+        retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
+    )
+
+
+@contextmanager
+def _answers(place: StorePlace) -> Iterator[None]:
+    """Errors of a store as errors of this package, but for a file that is not there."""
+    try:
+        from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+    except ImportError:
+        raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except BaseError as error:
+        refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
+        said = str(error).partition("\n")[0]  # the lines below repeat it for developers of the library
+        raise (LandingError if refused else TableUnavailableError)(
+            f"the object store did not do what {place.address} needed: {said}"
+        ) from error

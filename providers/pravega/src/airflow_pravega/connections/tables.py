@@ -1,0 +1,48 @@
+"""Tables that arguments of tasks name: by themselves, or in the database or the catalog of a connection of Airflow."""
+
+from typing import Final
+
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.fields import ConnectionLike
+from airflow_pravega.connections.iceberg import TYPE, catalog_properties
+from airflow_pravega.connections.postgres import libpq_dsn
+from pravega_jobs.landing import LandingTable, catalog_table, shown_table
+
+# The arguments of operators that name the connection.
+POSTGRES: Final = "postgres_conn_id"
+ICEBERG: Final = "iceberg_conn_id"
+
+
+def check_table(text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None) -> None:
+    """Check the name of a table when an operator is made; no connection is read.
+
+    Raises:
+        ConfigurationError: there is no such table, or both connections are given.
+    """
+    if postgres_conn_id is not None and iceberg_conn_id is not None:
+        raise ConfigurationError(f"{POSTGRES} and {ICEBERG} are given, but a table is in one place: give one of them")
+    if iceberg_conn_id is not None:
+        catalog_table(text, iceberg_conn_id, {}, ICEBERG)
+    else:
+        shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
+
+
+def table_in(text: str, connection: ConnectionLike | None, beside: str) -> LandingTable:
+    """The table that a text names, with the secrets of its connection.
+
+    Args:
+        text: the table, as an argument of an operator names it.
+        connection: the connection; None: the text names the table by itself.
+        beside: the argument that names the connection, `postgres_conn_id` or `iceberg_conn_id`.
+
+    Raises:
+        ConfigurationError: there is no such table, or the connection cannot work.
+    """
+    if connection is not None and beside == ICEBERG:
+        return catalog_table(text, connection.conn_id, catalog_properties(connection), ICEBERG)
+    return shown_table(text, None if connection is None else libpq_dsn(connection), POSTGRES)
+
+
+def argument_of(connection: ConnectionLike) -> str:
+    """The argument of an operator that names a connection of this type."""
+    return ICEBERG if connection.conn_type == TYPE else POSTGRES

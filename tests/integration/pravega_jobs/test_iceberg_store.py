@@ -1,0 +1,96 @@
+"""Tables of Iceberg whose files are in S3, as moto plays it: the contract of tables, without locks and jars."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.integration.pravega_jobs.landing_job import IcebergLake, landing, rows
+from tests.integration.pravega_jobs.test_landing_contract import (
+    test_a_run_of_an_older_generation_does_not_replace_a_newer_one,
+    test_a_table_that_was_taken_back_relands_what_it_lacks_once,
+    test_an_interval_lands_once_and_only_a_newer_generation_replaces_it,
+    test_of_runs_of_one_interval_at_once_one_lands,
+    test_runs_of_several_intervals_at_once_all_land,
+)
+
+from pravega_jobs.landing import Action, Landing
+from pravega_jobs.landing.local_rows import LocalRows
+from pravega_jobs.landing.places import store_place
+from pravega_jobs.landing.staged_files import StagedFiles
+
+# What all places must do is the contract of tables.
+__all__ = [
+    "test_a_run_of_an_older_generation_does_not_replace_a_newer_one",
+    "test_a_table_that_was_taken_back_relands_what_it_lacks_once",
+    "test_an_interval_lands_once_and_only_a_newer_generation_replaces_it",
+    "test_of_runs_of_one_interval_at_once_one_lands",
+    "test_runs_of_several_intervals_at_once_all_land",
+]
+
+
+class StoreLake(IcebergLake):
+    """A catalog of its own on the disk, whose tables are in a bucket."""
+
+    def __init__(self, where: str, address: str) -> None:
+        super().__init__(where)
+        self.address = address
+        self.make()
+
+    @property
+    def properties(self) -> dict[str, str]:
+        # pyiceberg does not take the endpoint from the environment.
+        store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
+        return super().properties | store | {"warehouse": self.address}
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
+            yield staged
+
+    def leftovers(self, table: Any) -> list[str]:
+        known = set(table.load().inspect.all_files()["file_path"].to_pylist())
+        data = store_place(f"{table.load().location()}/data")
+        return [name for name in data.names() if data.file(name) not in known]
+
+
+@pytest.fixture
+def lake(tmp_path: Path, s3: str) -> StoreLake:
+    return StoreLake(f"{tmp_path}/catalog", s3)
+
+
+def test_another_reader_finds_the_rows_that_are_in_a_store(lake):
+    table = lake.table()
+    assert lake.land(table, landing(), 1) is Action.APPEND
+    assert lake.land(table, landing(generation=2), 4) is Action.REPLACE
+    found = pl.scan_iceberg(table.load()).select("_interval", "id").collect()
+    assert sorted((interval, number or 0) for interval, number in found.rows()) == rows("monday", 4)
+
+
+def test_files_of_a_killed_run_go_once_nobody_can_commit_them(lake):
+    table = lake.table()
+    for generation in (1, 2):
+        with lake.staged(table, landing(generation=generation), 9) as killed:
+            killed.place.taken(killed.place)  # so it is not removed, as after a kill
+    assert len(lake.leftovers(table)) == 2
+    assert lake.land(table, landing(), 1) is Action.APPEND
+    [later] = lake.leftovers(table)
+    assert later.rpartition("/")[0].rpartition("/")[2].startswith("2-")
+    assert lake.land(table, landing(generation=2), 2) is Action.REPLACE
+    assert lake.leftovers(table) == []
+    assert lake.contents(table) == rows("monday", 2)
+
+
+def test_files_of_a_run_that_lost_are_gone(lake):
+    table = lake.table()
+    with lake.staged(table, landing(), 1) as late:
+        lake.land(table, landing(), 2)
+        assert table.commit(late, landing()).action is Action.NOTHING
+    with pytest.raises(KeyError), lake.staged(table, landing("sunday"), 3):
+        raise KeyError
+    assert lake.leftovers(table) == []
+    assert lake.contents(table) == rows("monday", 2)
