@@ -4,9 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import pyarrow as pa
+
 KEYS = range(1, 8)
 # The row that is always there: a snapshot of an empty table has no events.
 ALWAYS = 0
+TYPES = {"r": "insert", "u": "update_postimage", "d": "delete"}
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int32()),
+        ("n", pa.int64()),
+        ("_change_type", pa.string()),
+        ("_op", pa.string()),
+        ("_snapshot", pa.string()),
+        ("_ingested_at", pa.timestamp("us", "UTC")),
+        ("_sequence", pa.binary()),
+    ]
+)
 
 
 class Event(NamedTuple):
@@ -127,3 +141,10 @@ def last_changes(events: Sequence[Event]) -> tuple[list[Event], int | None]:
         if each.id not in last or each.position >= last[each.id].position:
             last[each.id] = each
     return list(last.values()), None if found is None else found[0]
+
+
+def table_of(events: Sequence[Event]) -> pa.Table:
+    """Events as a read gives them."""
+    rows = [(e.id, e.n, TYPES[e.op], e.op, e.snapshot, e.taken, e.position.to_bytes(8, "big")) for e in events]
+    columns = zip(*rows, strict=True) if rows else [[]] * len(SCHEMA)
+    return pa.table([pa.array(each, field.type) for each, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)

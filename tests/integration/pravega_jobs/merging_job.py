@@ -22,6 +22,7 @@ from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Merge, Merged, MergeRules
 from pravega_jobs.merging.engine.delta import DeltaMerges
 from pravega_jobs.merging.engine.iceberg import IcebergMerges
+from pravega_jobs.merging.merge import merge_changes
 
 # id, n, big (None: null, ...: not sent), position; n None: a delete
 Change = tuple[int, int | None, Any, int]
@@ -79,6 +80,12 @@ def merge(
         for number, part in enumerate((rows.slice(0, half), rows.slice(half))):
             parquet.write_table(part, folder / f"part-{number}.parquet")
         return target.commit(StagedFiles.found_in(folder), merge, in_order=in_order)
+
+
+def merge_here(table: DeltaFolder | Iceberg, merge: Merge, changes: pa.Table) -> Merged:
+    """Merge changes without Spark, of which the newest come first."""
+    rows = changes.take(pa.array(reversed(range(changes.num_rows)), pa.int64()))
+    return merge_changes(rows, table, merge.landing, merge.rules)
 
 
 def rows_of(table: DeltaFolder | Iceberg, *names: str) -> dict[int, tuple[Any, ...]]:

@@ -8,9 +8,9 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.integration.pravega_jobs.ghost_model import KEYS, World, last_changes
+from tests.integration.pravega_jobs.ghost_model import KEYS, World, last_changes, table_of
 from tests.integration.pravega_jobs.landing_job import new_table
-from tests.integration.pravega_jobs.merging_job import merge, merge_of, rows_of
+from tests.integration.pravega_jobs.merging_job import merge, merge_here, merge_of, rows_of
 
 from aiopravega.errors import LandingError
 
@@ -60,9 +60,25 @@ def test_files_without_ghosts_stay_and_mixed_positions_are_refused(tmp_path):
         merge(table, merge_of(4, snapshot=b"x" * 24), [])
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("delta", 60), ("iceberg", 10)])
+def merge_as_spark(table, number, deletes, events):
+    """Merge what Spark leaves of a range."""
+    changes, position = last_changes(events)
+    whole = None if position is None else snapshot(position)
+    rows = [(each.id, each.n, "a", each.position) for each in changes]
+    merge(table, merge_of(number, deletes, snapshot=whole), rows)
+
+
+def merge_events(table, number, deletes, events):
+    """Merge all events of a range without Spark."""
+    merge_here(table, merge_of(number, deletes, ghosts="remove"), table_of(events))
+
+
+@pytest.mark.parametrize(
+    ("kind", "take", "examples"),
+    [("delta", merge_as_spark, 60), ("iceberg", merge_as_spark, 10), ("delta", merge_events, 10)],
+)
 @pytest.mark.parametrize("deletes", ["hard", "soft"])
-def test_repeated_snapshots_and_arbitrary_cuts_give_the_database_table(kind, examples, deletes):
+def test_repeated_snapshots_and_arbitrary_cuts_give_the_database_table(kind, take, examples, deletes):
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(STEPS, min_size=15, max_size=60), st.lists(st.floats(0, 1), max_size=4))
     def run(steps, parts):
@@ -75,10 +91,7 @@ def test_repeated_snapshots_and_arbitrary_cuts_give_the_database_table(kind, exa
         with tempfile.TemporaryDirectory() as folder:
             table = new_table(kind, Path(folder) / "0")
             for number, (start, end) in enumerate(pairwise(cuts)):
-                changes, position = last_changes(world.events[start:end])
-                whole = None if position is None else snapshot(position)
-                rows = [(each.id, each.n, "a", each.position) for each in changes]
-                merge(table, merge_of(number, deletes, snapshot=whole), rows)
+                take(table, number, deletes, world.events[start:end])
             names = ("n", "_deleted") if deletes == "soft" else ("n",)
             found = {id_: row[0] for id_, row in rows_of(table, *names).items() if row[-1] is not True}
         assert found == world.rows

@@ -14,14 +14,13 @@ from tests.integration.pravega_jobs.history_job import (
     EPOCH,
     found_in,
     history_of,
-    keep,
     random_changes,
     replayed,
     staged,
     versions_of,
 )
 from tests.integration.pravega_jobs.landing_job import new_table
-from tests.integration.pravega_jobs.merging_job import Change, columns_of, merge, merge_of
+from tests.integration.pravega_jobs.merging_job import Change, columns_of, merge, merge_here, merge_of
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing import Action
@@ -34,7 +33,19 @@ def table(request, tmp_path):
     return new_table(request.param, tmp_path / "0")
 
 
-def test_versions_open_and_close_and_a_repeated_range_does_nothing(table):
+@pytest.fixture(params=[merge, merge_here], ids=["spark", "here"])
+def way(request):
+    """Merges changes that Spark has staged, or changes of this process."""
+    return request.param
+
+
+@pytest.fixture
+def keep(way):
+    """Merges changes into a table with a history."""
+    return lambda table, number, changes: way(table, history_of(number), staged(changes))
+
+
+def test_versions_open_and_close_and_a_repeated_range_does_nothing(table, keep):
     first = keep(table, 0, [(1, 10, "a", 1), (1, 11, ..., 2), (2, 20, "b", 3)])
     assert (first.counts.inserted, first.counts.updated, first.holding.rows) == (2, 1, 3)
     second = keep(table, 1, [(1, 12, ..., 11), (2, None, None, 12), (2, 21, "c", 13), (9, None, None, 14)])
@@ -53,14 +64,14 @@ def test_versions_open_and_close_and_a_repeated_range_does_nothing(table):
     assert state.rows is None  # the rows of the database are fewer than those of the table
 
 
-def test_a_deleted_row_stays_deleted_when_debezium_repeats_its_events(table):
+def test_a_deleted_row_stays_deleted_when_debezium_repeats_its_events(table, keep):
     keep(table, 0, [(1, 10, "a", 1), (1, None, None, 2)])
     assert keep(table, 1, [(1, 10, "a", 1)]).counts.older == 1
     assert keep(table, 2, [(1, None, None, 2), (2, 20, "b", 3)]).counts.older == 1
     assert versions_of(table) == {1: [(10, "a", 1, 2)], 2: [(20, "b", 3, None)]}
 
 
-def test_random_ranges_with_doubles_give_the_versions_of_a_replay(table):
+def test_random_ranges_with_doubles_give_the_versions_of_a_replay(table, keep):
     log: list[Change] = []
     before: list[Change] = []
     for number in range(6):
@@ -71,7 +82,7 @@ def test_random_ranges_with_doubles_give_the_versions_of_a_replay(table):
         before = changes
 
 
-def test_a_table_keeps_its_history_and_its_order(table):
+def test_a_table_keeps_its_history_and_its_order(table, keep):
     keep(table, 3, [(1, 10, "a", 31)])
     with pytest.raises(LandingError, match="does not lie after 'range 3'"):
         keep(table, 2, [(1, 9, "z", 21)])
@@ -79,16 +90,16 @@ def test_a_table_keeps_its_history_and_its_order(table):
         merge(table, merge_of(4), [(1, 11, "b", 41)])
 
 
-def test_a_table_without_a_history_does_not_get_one(table):
+def test_a_table_without_a_history_does_not_get_one(table, keep):
     merge(table, merge_of(0), [(1, 10, "a", 1)])
     with pytest.raises(LandingError, match="hard deletes, history none, and this merge has .* history scd2"):
         keep(table, 1, [(1, 11, "b", 11)])
 
 
-def test_a_column_that_is_added_is_null_in_older_versions(table):
+def test_a_column_that_is_added_is_null_in_older_versions(table, way, keep):
     keep(table, 0, [(1, 10, "a", 1), (2, 20, "b", 2)])
     wider = staged([(1, 10, "a", 11), (2, 20, "b", 12)]).append_column("extra", pa.array([7, None], pa.int32()))
-    done = merge(table, history_of(1, new_columns=Evolution.ADD), wider)
+    done = way(table, history_of(1, new_columns=Evolution.ADD), wider)
     assert (done.counts.updated, done.counts.same, done.counts.new_columns) == (1, 1, ["extra"])
     found = sorted((row["id"], row["_current"], row["extra"]) for row in found_in(table))
     assert found == [(1, False, None), (1, True, 7), (2, True, None)]
@@ -109,25 +120,25 @@ def test_a_column_that_is_added_is_null_in_older_versions(table):
     ],
     ids=str,
 )
-def test_values_of_any_type_are_compared_and_kept(table, type_, first, second):
+def test_values_of_any_type_are_compared_and_kept(table, way, type_, first, second):
     for number, value in enumerate((first, first, None, None, second)):
         rows = staged([(1, 1, "a", number * 10 + 1)]).append_column("more", pa.array([value], type_))
-        counts = merge(table, history_of(number), rows).counts
+        counts = way(table, history_of(number), rows).counts
         assert (counts.same, counts.inserted + counts.updated) == ((1, 0) if number in (1, 3) else (0, 1))
     found = sorted(found_in(table), key=lambda each: each["_sequence"])
     assert [row["more"] for row in found] == [first, None, second]
     assert [row["_current"] for row in found] == [False, False, True]
 
 
-def test_an_empty_range_is_held_and_one_without_times_is_refused(table):
+def test_an_empty_range_is_held_and_one_without_times_is_refused(table, way, keep):
     assert keep(table, 0, []).action is Action.MERGE
     assert (found_in(table), len(table.holdings())) == ([], 1)
     timeless = columns_of([(1, 10, "a", 11)]).append_column("_source_ts", pa.nulls(1, pa.timestamp("us", "UTC")))
     with pytest.raises(LandingError, match="1 changes have no _source_ts"):
-        merge(table, history_of(1), timeless)
+        way(table, history_of(1), timeless)
 
 
-def test_files_of_others_are_merged_after_a_delta_table_is_compacted(tmp_path):
+def test_files_of_others_are_merged_after_a_delta_table_is_compacted(tmp_path, keep):
     table = new_table("delta", tmp_path / "0")
     for number in range(3):
         keep(table, number, random_changes(number, 5))

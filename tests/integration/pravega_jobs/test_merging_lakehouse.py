@@ -21,7 +21,7 @@ from tests.integration.pravega_jobs.merging_job import (
     rows_of,
 )
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
 from pravega_jobs.landing import Action, DeltaFolder
 from pravega_jobs.merging import Evolution, Unsent, merge_changes
 from pravega_jobs.merging.engine.chunks import chunks
@@ -266,6 +266,3 @@ def test_tables_of_this_process_are_merged_without_spark(table):
     assert (again.action, again.holding) == (Action.NOTHING, second.holding)
     merge(table, merge_of(2), [(4, 41, "d", 21)])  # as Spark stages it
     assert rows_of(table)[4] == (41, "d")
-    asked = merge_of(3, ghosts="remove")
-    with pytest.raises(ConfigurationError, match="need a DataFrame of Spark"):
-        merge_changes(columns_of([]), table, asked.landing, asked.rules)

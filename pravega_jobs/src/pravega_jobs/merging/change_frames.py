@@ -14,7 +14,7 @@ from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE as _TYPE
 from pravega_jobs.debezium.changes.metadata import SEQUENCE as _SEQUENCE
 from pravega_jobs.debezium.changes.metadata import TYPES
 from pravega_jobs.debezium.changes.metadata import UNCHANGED as _UNCHANGED
-from pravega_jobs.merging.rules import HISTORY_COLUMNS, TIME_COLUMNS, Ghosts, choice
+from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, check_not_of_history, choice
 from pravega_jobs.merging.snapshot_frames import newest_snapshot
 from pravega_jobs.spark.options import CORRUPT
 
@@ -102,12 +102,7 @@ def all_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
         ConfigurationError: a column is missing, or the source has one that a history adds.
     """
     _check(changes.columns, key, tuple(TIME_COLUMNS))
-    taken = [name for name in HISTORY_COLUMNS if name in changes.columns]
-    if taken:
-        raise ConfigurationError(
-            f"the changes have {', '.join(taken)}, which history='scd2' adds itself: rename it before, with "
-            ".withColumnRenamed(…)"
-        )
+    check_not_of_history(changes.columns)
     keys = [_named(name) for name in key]
     together = _images(_not_emptied(changes)).repartition(*keys)
     # The last one at a position wins: an update over an insert, which a snapshot has; of two alike the earlier one.

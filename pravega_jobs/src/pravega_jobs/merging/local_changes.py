@@ -1,4 +1,4 @@
-"""Tables from changes without Spark: the last change of each key, by DuckDB in this process.
+"""Tables from changes without Spark: the last change of each key, or all of them in order, by DuckDB in this process.
 
 DuckDB keeps the changes in a temporary database, which goes to disk when it outgrows memory. What each value is taken
 from is the rule of `change_frames`, which says the same for Spark. Of two changes at one position, the later event
@@ -8,6 +8,7 @@ wins.
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,8 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
+from pravega_jobs.merging.local_snapshots import LocalSnapshot, newest_snapshot
+from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, MergeRules, check_not_of_history, choice
 from pravega_jobs.spark.options import CORRUPT
 from pravega_jobs.tables import batches_of, check_sql_names, check_table, need
 
@@ -32,8 +35,18 @@ _EMPTIED: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LocalChanges:
+    """Changes for a merge, and the position of the newest snapshot that has ended among them; None: there is none."""
+
+    rows: pa.RecordBatchReader
+    snapshot: bytes | None = None
+
+
 @contextmanager
-def current_rows(changes: Any, key: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
+def current_rows(
+    changes: Any, key: Sequence[str], *, ghosts: Ghosts | str = Ghosts.KEEP
+) -> Iterator[pa.RecordBatchReader]:
     """The table as it is after all of some changes, while a block reads it: the last change of each key.
 
     Deleted rows are gone.
@@ -42,40 +55,62 @@ def current_rows(changes: Any, key: Sequence[str]) -> Iterator[pa.RecordBatchRea
         changes: of one table, read from its snapshot on: a table or record batches with the columns `_change_type`,
             `_sequence` and, for PostgreSQL, `_unchanged`, as `read_arrow` gives them with `changes=upsert`.
         key: the columns that identify a row.
+        ghosts: the treatment of rows that the newest snapshot does not have, and that have not changed since: `keep`
+            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
+            `_op`, `_snapshot` and `_ingested_at` too.
 
     Raises:
-        ConfigurationError: a column is missing, the changes are not a table, or DuckDB is not installed.
+        ConfigurationError: a column is missing, the changes are not a table, or DuckDB is not installed; or ghosts are
+            to be removed, and the changes do not tell which they are.
     """
+    removes = choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE
     with _stored(changes, key) as (database, names):
-        emptied = f"(select max({_named(SEQUENCE)}) from {_CHANGES} where {_named(CHANGE_TYPE)} = 'truncate')"
+        found = _CHANGES
+        if removes:
+            found = LocalSnapshot.newest(newest_snapshot(database, _CHANGES, names)).applied(_CHANGES)
+        emptied = f"(select max({_named(SEQUENCE)}) from {found} where {_named(CHANGE_TYPE)} = 'truncate')"
         left = (
-            f"select * from {_CHANGES} where {_named(CHANGE_TYPE)} is distinct from 'truncate' "
+            f"select * from {found} where {_named(CHANGE_TYPE)} is distinct from 'truncate' "
             f"and ({emptied} is null or {_named(SEQUENCE)} > {emptied})"
         )
         kept = ", ".join(_named(name) for name in names if name not in _ABOUT or name == UNCHANGED)
-        query = f"select {kept} from ({_last(left, key, names)}) where {_named(CHANGE_TYPE)} <> 'delete'"
+        query = f"select {kept} from ({_last(f'({left})', key, names)}) where {_named(CHANGE_TYPE)} <> 'delete'"
         yield database.sql(query).to_arrow_reader(_ROWS)
 
 
 @contextmanager
-def last_changes(changes: Any, key: Sequence[str]) -> Iterator[pa.RecordBatchReader]:
-    """The last change of each key, with deletes, for a merge, while a block reads it.
+def changes_to_merge(changes: Any, rules: MergeRules) -> Iterator[LocalChanges]:
+    """Changes as a merge takes them, with deletes, while a block reads them.
+
+    They are the last change of each key; with a history all changes, by key and position. If ghosts are removed, those
+    that are older than the newest whole snapshot are left out.
 
     Args:
-        changes: as for `current_rows`, of a range.
-        key: the columns that identify a row.
+        changes: as for `current_rows`, of a range, with the columns that the rules need.
+        rules: the rules of the merge.
 
     Raises:
-        ConfigurationError: as `current_rows`, or the range has a truncate.
+        ConfigurationError: as `current_rows`, or the range has a truncate, or the source has a column that a history
+            adds.
     """
-    with _stored(changes, key) as (database, names):
-        if database.sql(f"select 1 from {_CHANGES} where {_named(CHANGE_TYPE)} = 'truncate' limit 1").fetchall():
+    with _stored(changes, rules.key, tuple(TIME_COLUMNS) if rules.keeps_history else ()) as (database, names):
+        if rules.keeps_history:
+            check_not_of_history(names)
+        found = newest_snapshot(database, _CHANGES, names, whole=True) if rules.removes_ghosts else None
+        snapshot = found if found is not None and found.ended else None
+        left = _CHANGES if snapshot is None else snapshot.applied(_CHANGES)
+        if database.sql(f"select 1 from {left} where {_named(CHANGE_TYPE)} = 'truncate' limit 1").fetchall():
             raise ConfigurationError(_EMPTIED)
-        yield database.sql(_last(f"select * from {_CHANGES}", key, names)).to_arrow_reader(_ROWS)
+        query = _in_order(left, rules.key, names) if rules.keeps_history else _last(left, rules.key, names)
+        query = query if snapshot is None else snapshot.plain(query)
+        position = None if snapshot is None else snapshot.position
+        yield LocalChanges(database.sql(query).to_arrow_reader(_ROWS), position)
 
 
 @contextmanager
-def _stored(changes: Any, key: Sequence[str]) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]":
+def _stored(
+    changes: Any, key: Sequence[str], more: Sequence[str] = ()
+) -> "Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]":
     """The changes in a database, numbered in their order, and the names of their columns."""
     need("duckdb")
     check_table(changes)
@@ -83,7 +118,7 @@ def _stored(changes: Any, key: Sequence[str]) -> "Iterator[tuple[duckdb.DuckDBPy
 
     rows = batches_of(changes)
     names = list(rows.schema.names)
-    lacking = [name for name in (*key, CHANGE_TYPE, SEQUENCE) if name not in names]
+    lacking = [name for name in (*key, CHANGE_TYPE, SEQUENCE, *more) if name not in names]
     if not key:
         raise ConfigurationError("a table from changes needs the columns of its key")
     if lacking:
@@ -137,7 +172,14 @@ def _last(changes: str, key: Sequence[str], names: Sequence[str]) -> str:
             only = f" filter (where {sent})" if knows and name not in _ABOUT else ""
             value = f"arg_max({{'value': {_named(name)}}}, ({_named(SEQUENCE)}, {_named(_ORDER)})){only}"
             selected.append(f"({value}).value as {_named(name)}")
-    return f"select {', '.join(selected)} from ({changes}) group by {', '.join(map(_named, key))}"
+    return f"select {', '.join(selected)} from {changes} group by {', '.join(map(_named, key))}"
+
+
+def _in_order(changes: str, key: Sequence[str], names: Sequence[str]) -> str:
+    """The query for all changes, by key and position. The last one at a position wins: see `change_frames`."""
+    order = [f"{_named(name)} nulls first" for name in (*key, SEQUENCE, CHANGE_TYPE)]
+    order += [*(f"{_named(name)} desc nulls last" for name in TIME_COLUMNS), _named(_ORDER)]
+    return f"select {', '.join(map(_named, names))} from {changes} order by {', '.join(order)}"
 
 
 def _named(name: str) -> str:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from aiopravega.cuts import StreamCutRange
-from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Action, Landing
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
@@ -39,8 +38,7 @@ def merge_into(
     Args:
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns `_change_type`,
             `_sequence` and, for PostgreSQL, `_unchanged`: a DataFrame of Spark, or what DuckDB reduces in this process,
-            a table of Arrow, pandas or Polars, a LazyFrame, or record batches. Without Spark, `ghosts` are kept, and
-            there is no `history`.
+            a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
         key: the columns that identify a row; the same for all merges into the table.
@@ -88,8 +86,7 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         The holding of the interval, and counts of what happened to the changes.
 
     Raises:
-        ConfigurationError: the text names no table that can be merged into, a column is missing, or the rules need
-            Spark.
+        ConfigurationError: the text names no table that can be merged into, or a column is missing.
         LandingError: the table must not take the changes, or cannot.
     """
     from pravega_jobs.debezium.changes.metadata import UNCHANGED
@@ -115,23 +112,20 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
 
 
 def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
-    """Merge a table of this process, whose last changes DuckDB finds."""
+    """Merge a table of this process, whose changes DuckDB reduces or sorts."""
     from pravega_jobs.debezium.changes.metadata import UNCHANGED
     from pravega_jobs.landing.local_rows import LocalRows
-    from pravega_jobs.merging.local_changes import last_changes
+    from pravega_jobs.merging.local_changes import changes_to_merge
     from pravega_jobs.tables import check_table, schema_of
 
-    if merge.rules.keeps_history or merge.rules.removes_ghosts:
-        raise ConfigurationError(
-            "history='scd2' and ghosts='remove' need a DataFrame of Spark: read the changes with Spark, or leave it out"
-        )
     check_table(changes)
     columns = schema_of(changes)  # None: a LazyFrame does not know them before it is computed
-    in_order = not merge.rules.keeps_deleted or columns is None or UNCHANGED in columns.names
+    lacks_values = columns is None or UNCHANGED in columns.names
+    in_order = not merge.rules.keeps_deleted or lacks_values or merge.rules.removes_ghosts
     held = target.decide(merge, in_order=in_order)
     if held is not None:
         return Merged(Action.NOTHING, held)
-    with last_changes(changes, merge.rules.key) as reduced:
-        rows = LocalRows(reduced)
+    with changes_to_merge(changes, merge.rules) as reduced:
+        merge, rows = replace(merge, snapshot=reduced.snapshot), LocalRows(reduced.rows)
         with target.staging(rows.arrow_schema(), merge) as place:
             return target.commit(rows.write_files(merge.landing, place, {}), merge, in_order=in_order)

@@ -77,6 +77,19 @@ def choice(given: str, choices: type[Choice], name: str) -> Choice:
         raise ConfigurationError(f"{name} is {', '.join(choices)}, not {given!r}") from None
 
 
+def check_not_of_history(columns: Sequence[str]) -> None:
+    """Refuse changes that have columns which a table with a history has of its own.
+
+    Raises:
+        ConfigurationError: they do.
+    """
+    taken = [name for name in HISTORY_COLUMNS if name in columns]
+    if taken:
+        raise ConfigurationError(
+            f"the changes have {', '.join(taken)}, which history='scd2' adds itself: rename it before the merge"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class TableRules:
     """Rules that are the same for all merges into one table; the table has them as a property."""

@@ -1,0 +1,49 @@
+"""Writes of frames in processes that may be killed at a request, as `tests.faults.steps` plans it.
+
+Run as a program, it writes once for each line of its input, a stream, each time in a fork of its own: libraries are
+imported once, and no fork has threads of gRPC before it writes.
+"""
+
+import os
+import signal
+import sys
+import traceback
+
+from tests.faults.steps import VARIABLE, count
+
+WRITE_ID = "sums of 2026-01-05"
+# Some rows of each key, so that both segments of a stream get some.
+ROWS = [
+    {"city": city, "rides": number, "routing_key": city} for number in range(6) for city in ("Oslo", "Rome", "Bari")
+]
+
+
+def main(uri: str, steps: str) -> None:
+    os.environ[VARIABLE] = steps
+    count()  # before the modules are imported whose requests it counts
+    import pyarrow as pa
+
+    from aiopravega import PravegaConfig
+    from aiopravega.blocking import PravegaClient
+    from pravega_jobs.frames import write_arrow
+
+    def write(stream: str) -> None:
+        with PravegaClient(PravegaConfig(controller_uri=uri)) as client:
+            write_arrow(client, pa.Table.from_pylist(ROWS).to_reader(max_chunksize=5), stream, WRITE_ID)
+
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            try:
+                write(line.strip())
+            except BaseException:  # noqa: BLE001  the fork must end here, whatever it was
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in (0, -signal.SIGKILL), "the write has failed"
+        print(status == -signal.SIGKILL, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
