@@ -8,12 +8,19 @@ from pravega_jobs.landing.table_kind import TableKind
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
+    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
 
 def _target(table: DeltaFolder) -> "MergeTarget":
     from pravega_jobs.merging.engine.delta import DeltaMerges
 
     return DeltaMerges(table)
+
+
+def _upkeep(table: DeltaFolder, rules: "UpkeepRules") -> "Upkept":
+    from pravega_jobs.upkeep.delta import keep_up
+
+    return keep_up(table, rules)
 
 
 KIND: Final = TableKind(
@@ -26,4 +33,5 @@ KIND: Final = TableKind(
     library=DELTALAKE,
     names_folder=True,
     merges=_target,
+    upkeep=_upkeep,
 )
