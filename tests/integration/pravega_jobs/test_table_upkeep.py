@@ -223,6 +223,7 @@ def test_an_upkeep_that_is_killed_at_any_step_is_completed_by_the_next(lake, tab
     lake.land(table, landing("sunday"), 9)
     expected = rows("sunday", 9)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
         for step in range(0, 1000, 7):
             lake.land(table, landing(f"step {step}"), step + 1)
             expected = sorted([*expected, *rows(f"step {step}", step + 1)])

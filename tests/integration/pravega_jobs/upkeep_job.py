@@ -38,6 +38,7 @@ def files_of(table: DeltaFolder | Iceberg) -> set[str]:
 def judged(table: DeltaFolder | Iceberg) -> list[tuple[Any, ...]]:
     """All rows of the table's files, as DuckDB reads them."""
     found = duckdb.sql(f"select * from read_parquet({sorted(files_of(table))}, union_by_name = true) order by all")
+    assert found is not None
     return [tuple(sorted(zip(found.columns, map(str, row), strict=True))) for row in found.fetchall()]
 
 

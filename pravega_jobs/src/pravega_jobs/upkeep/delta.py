@@ -33,18 +33,19 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
     """Put small files together, and remove files that no version within `keep` has.
 
     Raises:
-        ConfigurationError: there is no table, or it has features that are not understood.
+        ConfigurationError: the folder is on no file system of this machine, there is no table, or it has features that
+            are not understood.
         LandingError: the table could not be changed.
         TableUnavailableError: others changed it too often meanwhile.
     """
-    stored = folder.stored
+    stored, path = folder.stored, local_path(folder.path)
     _checked(stored.table(), folder)
     stored.work.mkdir(exist_ok=True)
     with locked(stored.work / "lock"):
         table = _checked(stored.table(), folder)
         compacted = _planned(table, rules) if rules.dry_run else _compacted(folder, rules)
         staged_files, staged_bytes = remove_staged(stored.work, dry_run=rules.dry_run)
-        removed = _remove(_checked(stored.table(), folder), local_path(folder.path), rules)
+        removed = _remove(_checked(stored.table(), folder), path, rules)
         return Upkept(
             folder.location(),
             rules.dry_run,

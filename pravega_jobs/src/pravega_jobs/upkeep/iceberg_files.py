@@ -1,6 +1,6 @@
 """Snapshots of an Iceberg table that expire, and files that no snapshot has; only on file systems.
 
-Landings and merges of other processes go on meanwhile. Their files are theirs as long as a lock is held: those in a
+Landings and merges of other processes continue meanwhile. Their files are theirs as long as a lock is held: those in a
 folder of the lock's name, and all files that are newer than the oldest lock, such as manifests. Locks are asked before
 the table is loaded, so that what a run has committed in between is seen.
 """

@@ -56,7 +56,7 @@ class UpkeepRules:
 
 @dataclass(frozen=True, slots=True)
 class Upkept:
-    """What an upkeep did to a table, or would do now.
+    """The report of an upkeep: its changes to a table, or those that it would make now.
 
     `compacted_files` were put together, `new_files` replace them. Files that were put together now are removed by an
     upkeep after `keep` only. `left`: what was not done, and why.
@@ -99,13 +99,13 @@ def groups(files: Iterable[tuple[T, int]], target: int) -> list[list[T]]:
     for file, size in files:
         if size >= target:
             continue
-        place = next((number for number, taken in enumerate(sizes) if taken + size <= target), None)
-        if place is None:
+        index = next((number for number, taken in enumerate(sizes) if taken + size <= target), None)
+        if index is None:
             found.append([file])
             sizes.append(size)
         else:
-            found[place].append(file)
-            sizes[place] += size
+            found[index].append(file)
+            sizes[index] += size
     return [each for each in found if len(each) > 1]
 
 
@@ -123,8 +123,8 @@ def expiring(
         kept: the numbers of snapshots that stay.
         cutoff: the time.
     """
-    oldest = next((place for place, (_, time) in enumerate(ancestors) if time <= cutoff), len(ancestors))
+    oldest = next((index for index, (_, time) in enumerate(ancestors) if time <= cutoff), len(ancestors))
     replaced = ancestors[oldest][1] if oldest < len(ancestors) else -1
-    needed = [place for place, (number, _) in enumerate(ancestors) if number in kept]
+    needed = [index for index, (number, _) in enumerate(ancestors) if number in kept]
     gone = ancestors[max([oldest, *needed]) + 1 :]
     return {number for number, _ in gone} | {n for n, time in others if time < replaced and n not in kept}
