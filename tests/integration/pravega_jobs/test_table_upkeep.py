@@ -278,6 +278,30 @@ def test_a_tag_on_a_landing_keeps_the_holdings_of_all_before_it(tmp_path):
     assert table.holdings() == held
 
 
+def test_parts_of_formats_that_are_not_understood_are_refused_by_name(tmp_path):
+    lake = new_lake("delta", str(tmp_path / "delta"))
+    lake.land(lake.table(), landing(), 1)
+    features = ["deletionVectors", "appendOnly"]
+    protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": features[:1],
+        "writerFeatures": features,
+    }
+    log = Path(lake.table().path) / "_delta_log" / f"{state_now(lake.table()) + 1:020}.json"
+    log.write_text(json.dumps({"protocol": protocol}))
+    with pytest.raises(ConfigurationError, match=r"deletionVectors.*OPTIMIZE and VACUUM of Spark"):
+        kept_up(lake.table())
+    lake = new_lake("iceberg", str(tmp_path / "iceberg"))
+    lake.land(lake.table(), landing(), 1)
+    newer = json.loads(Path(lake.table().load().metadata_location.removeprefix("file://")).read_text())
+    file = tmp_path / "00000-newer.metadata.json"
+    file.write_text(json.dumps(newer | {"format-version": 3, "next-row-id": 0}))
+    lake.table()._catalog().register_table("shop.newer", f"file://{file}")
+    with pytest.raises(ConfigurationError, match=r"version 3 of the format.*rewrite_data_files"):
+        kept_up(lake.table("newer"))
+
+
 def test_kinds_without_an_upkeep_and_tables_that_are_missing_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match=r"folder for each interval.*delta:/folder or iceberg:catalog"):
         keep_up(f"parquet:{tmp_path}")

@@ -46,13 +46,19 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
     """Put small files together, expire snapshots, and remove files that no snapshot has.
 
     Raises:
-        ConfigurationError: there is no table, or its files are not on a file system of this machine.
+        ConfigurationError: there is no table, its files are not on a file system of this machine, or its format is
+            newer than this upkeep.
         LandingError: it has files that are not understood.
         TableUnavailableError: the catalog does not answer, or others changed the table too often meanwhile.
     """
     table = named.table()
     if table is None:
         raise ConfigurationError(f"{named.location()}: there is no such table: check the name")
+    if table.metadata.format_version not in _FORMATS:
+        raise ConfigurationError(
+            f"{named.location()} has version {table.metadata.format_version} of the format, which numbers rows: use "
+            "rewrite_data_files and expire_snapshots of Spark. Nothing was changed"
+        )
     folder = local_path(table.location())
     work = folder / _WORK
     work.mkdir(parents=True, exist_ok=True)
@@ -98,14 +104,8 @@ class _Compaction:
         self.left: list[str] = []
 
     def run(self) -> None:
-        """Put files together, unless the table's format has more than is understood."""
+        """Put files together."""
         table = self.named.load()
-        if table.metadata.format_version not in _FORMATS:
-            self.left.append(
-                f"files were not put together: version {table.metadata.format_version} of the format numbers rows, "
-                "which this upkeep would renumber: use rewrite_data_files of Spark"
-            )
-            return
         found = [_Group(each) for each in _small(table, self.rules.target_file_bytes)]
         if self.rules.dry_run or not found:
             self._count(found)
