@@ -21,6 +21,7 @@ PAGES_ELSEWHERE: Final = {
     "set-up-debezium": "tests/system/test_change_data_howto.py",
     "whole-transactions": "tests/system/test_change_data_howto.py",
     "land-tables": "tests/system/test_landing_howto.py",
+    "tables-upkeep": "tests/system/test_upkeep_howto.py",
     "rebuild-an-interval": "tests/system/test_rebuild_howto.py",
     "other-engines": "tests/engines/test_other_engines.py",
     "first-range": "tests/system/test_tutorials.py",

@@ -31,6 +31,7 @@ from dagster_pravega.metadata.spec import pravega_output, pravega_stream_spec
 from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
+from dagster_pravega.ops.upkeep import build_table_upkeep
 from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
@@ -72,6 +73,7 @@ __all__ = [
     "build_stream_cut_sensor",
     "build_stream_freshness_check",
     "build_stream_lag_check",
+    "build_table_upkeep",
     "complete_partitions_sensor",
     "hand_over",
     "observe_pravega_stream",

@@ -32,7 +32,7 @@ OPERATORS: list[Any] = sorted(
     },
     key=lambda operator: operator.__name__,
 )
-# They work on a scope, on a group of readers, on files of settings, or on the ledger.
+# They work on a scope, on a group of readers, on files of settings, on a table, or on the ledger.
 WITHOUT = {
     "PravegaCreateReaderGroupOperator",
     "PravegaCreateScopeOperator",
@@ -43,6 +43,7 @@ WITHOUT = {
     "PravegaLedgerMaintenanceOperator",
     "PravegaReaderGroupSensor",
     "PravegaResetReaderGroupOperator",
+    "PravegaTableUpkeepOperator",
 }
 OF_CONSUMERS = {
     "PravegaCdcMergeOperator",

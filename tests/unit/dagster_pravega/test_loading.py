@@ -21,6 +21,7 @@ from dagster_pravega import (
     build_stream_cut_sensor,
     build_stream_freshness_check,
     build_stream_lag_check,
+    build_table_upkeep,
     complete_partitions_sensor,
     observe_pravega_stream,
     pravega_cdc_asset,
@@ -63,6 +64,7 @@ def of_stream(name: str) -> dg.Definitions:
             build_cut_backfill(f"plan_{name}", partitions_def=ranges),
             build_debezium_streams("/etc/debezium/application.properties", name=f"streams_of_{name}"),
             build_ledger_maintenance("shop", name=f"maintain_{name}"),
+            build_table_upkeep(f"delta:/like/{name}", name=f"keep_up_{name}"),
         ],
         sensors=[
             build_stream_cut_sensor(f"next_{name}", partitions_def=ranges, target=[of_range]),

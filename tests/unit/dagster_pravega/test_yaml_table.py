@@ -108,6 +108,7 @@ IN_PYTHON_ONLY = {
     "build_row_count_check",
     "build_schema_drift_check",
     "build_schema_gate",
+    "build_table_upkeep",
     "pravega_output",
     "complete_partitions_sensor",
 }

@@ -1,9 +1,13 @@
-"""The command `pravega tables`: the key-value tables of a scope, with the tables of ledgers, and their entries."""
+"""The command `pravega tables`: the key-value tables of a scope, with the tables of ledgers, and their entries.
+
+Other distributions add subcommands, by entry points.
+"""
 
 import dataclasses
 import json
 import sys
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Final
 
 import click
@@ -16,6 +20,8 @@ from aiopravega.names import StreamName
 from aiopravega.tables import TableEntry
 
 command = Topic(name="tables", help="Key-value tables and their entries.")
+# The group of entry points of functions that get the topic, and add a subcommand.
+_SUBCOMMANDS: Final = "aiopravega.tables.commands"
 _TABLE: Final = Argument("table", "SCOPE/TABLE", "or TABLE, in the scope PRAVEGA_SCOPE")
 _KEY: Final = Argument("key", "KEY", "of as many bytes as the keys of the table have")
 _FORMAT: Final = Option(
@@ -191,3 +197,7 @@ async def _described(client: PravegaClient, options: Options) -> dict[str, objec
     made = dataclasses.asdict(await client.describe_table(name.scope, name.stream))
     entries = sum([len(page) async for page in client.table(name.scope, name.stream).key_pages()])
     return {"table": str(name), **made, "entries": entries}
+
+
+for added in entry_points(group=_SUBCOMMANDS):
+    added.load()(command)

@@ -172,7 +172,7 @@ def new_folder(inside: Path) -> Iterator[Path]:
     The folder itself is not made: who writes the rows does that. Afterwards it is gone, or has been moved.
     """
     inside.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(inside)
+    remove_abandoned(inside)
     while True:
         folder = inside / f"{_PREFIX}{uuid.uuid4().hex}"
         lock = folder.with_suffix(_LOCK)
@@ -210,7 +210,7 @@ def new_place(inside: Place, name: str) -> Iterator[Place]:
             place.remove_all()
 
 
-def _remove_abandoned(inside: Path) -> None:
+def remove_abandoned(inside: Path) -> None:
     """Remove the folders whose process has ended: their locks are free."""
     for lock in inside.glob(f"{_PREFIX}*{_LOCK}"):
         try:

@@ -11,6 +11,7 @@ from pravega_jobs.landing.staged_files import Rows
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
+    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
 
 class LandingTable(Protocol):
@@ -106,6 +107,8 @@ class TableKind:
         has_address: True if the texts are addresses of databases, which may have a password.
         merges: makes the target of merges from a table; None: changes cannot be merged into it.
         merge_advice: a sentence for those who want to merge changes into a table of a kind without `merges`.
+        upkeep: keeps a table up, by rules; None: the kind has no upkeep.
+        upkeep_advice: a sentence for those who want to keep up a table of a kind without `upkeep`.
     """
 
     title: str
@@ -119,3 +122,5 @@ class TableKind:
     has_address: bool = False
     merges: "Callable[[Any], MergeTarget] | None" = None
     merge_advice: str = ""
+    upkeep: "Callable[[Any, UpkeepRules], Upkept] | None" = None
+    upkeep_advice: str = ""

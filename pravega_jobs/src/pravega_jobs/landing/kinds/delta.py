@@ -9,6 +9,7 @@ from pravega_jobs.landing.table_kind import TableKind
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
+    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
 
 def _target(table: DeltaFolder) -> "MergeTarget":
@@ -22,6 +23,12 @@ def _target(table: DeltaFolder) -> "MergeTarget":
     return DeltaMerges(table)
 
 
+def _upkeep(table: DeltaFolder, rules: "UpkeepRules") -> "Upkept":
+    from pravega_jobs.upkeep.delta import keep_up
+
+    return keep_up(table, rules)
+
+
 KIND: Final = TableKind(
     title="Delta",
     words=("delta",),
@@ -32,4 +39,5 @@ KIND: Final = TableKind(
     library=DELTALAKE,
     names_folder=True,
     merges=_target,
+    upkeep=_upkeep,
 )

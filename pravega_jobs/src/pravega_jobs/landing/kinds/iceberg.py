@@ -8,6 +8,7 @@ from pravega_jobs.landing.table_kind import TableKind
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
+    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
 
 def _table(text: str) -> Iceberg:
@@ -23,6 +24,12 @@ def _target(table: Iceberg) -> "MergeTarget":
     return IcebergMerges(table)
 
 
+def _upkeep(table: Iceberg, rules: "UpkeepRules") -> "Upkept":
+    from pravega_jobs.upkeep.iceberg import keep_up
+
+    return keep_up(table, rules)
+
+
 KIND: Final = TableKind(
     title="Iceberg",
     words=("iceberg",),
@@ -32,4 +39,5 @@ KIND: Final = TableKind(
     icon="iceberg",
     library=PYICEBERG,
     merges=_target,
+    upkeep=_upkeep,
 )

@@ -14,4 +14,5 @@ KIND: Final = TableKind(
     icon="parquet",
     names_folder=True,
     merge_advice="A folder of Parquet files cannot replace rows",
+    upkeep_advice="A folder of Parquet files has a folder for each interval, with its note, which are not put together",
 )

@@ -25,4 +25,5 @@ KIND: Final = TableKind(
     library=PSYCOPG2,
     has_address=True,
     merge_advice="For PostgreSQL, land the changes and apply them there",
+    upkeep_advice="PostgreSQL keeps its tables up itself, by VACUUM",
 )

@@ -136,12 +136,13 @@ class IcebergMerges:
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)
             paths = into_table(table, folder, [each.path.name for each in merging.added])
-        try:
-            with catalog_answers(self.named.identifier):
-                _commit(table, paths, merging, holding)
-        except (CommitFailedException, ValidationException):
-            remove_folder(paths)  # after any other error the table may have the files
-            raise
+            # The lock of the new folder is held until the commit is decided: an upkeep leaves its files alone.
+            try:
+                with catalog_answers(self.named.identifier):
+                    _commit(table, paths, merging, holding)
+            except (CommitFailedException, ValidationException):
+                remove_folder(paths)  # after any other error the table may have the files
+                raise
         return Merged(Action.MERGE, holding, merging.counts)
 
     def _prepared(self, staged: pa.Schema, merge: Merge) -> tuple["Table", list[str]]:

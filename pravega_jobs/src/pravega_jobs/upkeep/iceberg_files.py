@@ -1,0 +1,177 @@
+"""Snapshots of an Iceberg table that expire, and files that no snapshot has; only on file systems.
+
+Landings and merges of other processes continue meanwhile. Their files are theirs as long as a lock is held: those in a
+folder of the lock's name, and all files that are newer than the oldest lock, such as manifests. Locks are asked before
+the table is loaded, so that what a run has committed in between is seen.
+"""
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.table.snapshots import ancestors_of
+from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, RemoveSnapshotsUpdate
+
+from aiopravega.errors import TableUnavailableError
+from pravega_jobs.landing.iceberg import Iceberg
+from pravega_jobs.landing.iceberg_catalog import catalog_answers
+from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, MERGED_IN_SNAPSHOT, IcebergStanding
+from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.rules import MERGED
+from pravega_jobs.upkeep.leftovers import files_in, remove_empty, running, staged_name
+from pravega_jobs.upkeep.rules import UpkeepRules, expiring
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+_TRIES: Final = 10
+_MILLISECONDS: Final = 1000
+# Of a table's folder `metadata`, what is named by its content or number; other files are of programs that need them.
+_METADATA: Final = (".avro", ".metadata.json", ".stats", ".puffin")
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The snapshots that have expired, or would now, and the files that they had."""
+
+    snapshots: frozenset[int] = frozenset()
+    files: set[Path] = field(default_factory=set)
+
+
+def expire(named: Iceberg, folder: Path, rules: UpkeepRules) -> Expired:
+    """Expire the snapshots that were replaced before `keep`, and that no branch, tag, note or run needs.
+
+    Raises:
+        TableUnavailableError: the catalog does not answer, or others changed the table too often meanwhile.
+    """
+    # A run reads what was the current snapshot when it began, or a later one: a merge reads the files it replaces.
+    cutoff = min(rules.cutoff(), running(works_of(folder)).since)
+    for _ in range(_TRIES):
+        table = named.load()
+        gone = _old(table, int(cutoff * _MILLISECONDS))
+        found = Expired(gone, _files(table, [each for each in table.snapshots() if each.snapshot_id in gone]))
+        if rules.dry_run or not gone:
+            return found
+        heads = [
+            AssertRefSnapshotId.model_validate({"ref": name, "snapshot-id": ref.snapshot_id})
+            for name, ref in table.refs().items()
+        ]
+        try:
+            with catalog_answers(named.identifier):
+                table.catalog.commit_table(
+                    table,
+                    (AssertTableUUID(uuid=table.metadata.table_uuid), *heads),
+                    (RemoveSnapshotsUpdate.model_validate({"snapshot-ids": sorted(gone)}),),
+                )
+        except (CommitFailedException, CommitStateUnknownException):
+            continue
+        return found
+    raise TableUnavailableError(f"others changed {named.identifier} {_TRIES} times in between. Run the upkeep again")
+
+
+def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRules) -> list[int]:
+    """Remove files of the table's folder that no snapshot has, and no run needs; returns their bytes."""
+    found = list(_stored(folder))
+    alive = running(works_of(folder))
+    table = table.refresh()
+    left = [each for each in table.snapshots() if each.snapshot_id not in expired.snapshots]
+    needed = _files(table, left) | set(_metadata_files(table))
+    cutoff, cutoff_of_others = rules.cutoff(), rules.cutoff_of_others()
+    sizes = []
+    for file, about in found:
+        if file in needed:
+            continue
+        name = staged_name(file.parent.name)
+        if file in expired.files:
+            goes = True
+        elif name is not None:
+            goes = name not in alive.names and about.st_mtime <= cutoff
+        else:
+            goes = about.st_mtime <= min(cutoff_of_others, alive.since)
+        if goes:
+            sizes.append(about.st_size)
+            if not rules.dry_run:
+                file.unlink(missing_ok=True)
+    for each in () if rules.dry_run else (folder / "data").glob("landing-*"):
+        if staged_name(each.name) not in alive.names:
+            remove_empty(each)
+    return sizes
+
+
+def works_of(folder: Path) -> list[Path]:
+    """The folders of a table in which landings, merges and upkeeps stage their files."""
+    return [each for each in folder.glob(".*") if each.is_dir()]
+
+
+def _old(table: "Table", cutoff: int) -> frozenset[int]:
+    """The snapshots that were replaced before a time, and that nothing needs."""
+    current = table.current_snapshot()
+    if current is None:
+        return frozenset()
+    ancestors = list(ancestors_of(current, table.metadata))
+    own = {each.snapshot_id for each in ancestors}
+    others = [each for each in table.snapshots() if each.snapshot_id not in own]
+    kept = {current.snapshot_id, *_of_refs(table, own), *_of_notes(table, ancestors, others)}
+    times = [[(each.snapshot_id, each.timestamp_ms) for each in some] for some in (ancestors, others)]
+    return frozenset(expiring(times[0], times[1], kept, cutoff))
+
+
+def _of_refs(table: "Table", main: Collection[int]) -> Iterator[int]:
+    """The snapshots of branches and tags, and what branches have besides the table's own history."""
+    for ref in table.refs().values():
+        head = table.snapshot_by_id(ref.snapshot_id)
+        if head is None:
+            continue
+        yield head.snapshot_id
+        if ref.snapshot_ref_type == "branch":
+            yield from (each.snapshot_id for each in ancestors_of(head, table.metadata) if each.snapshot_id not in main)
+
+
+def _of_notes(table: "Table", ancestors: "list[Snapshot]", others: "list[Snapshot]") -> Iterator[int]:
+    """The snapshots by which the table knows what was undone, or taken out by others."""
+    texts = set(table.properties.values())
+    for each in others:
+        if _notes(each) & texts:
+            yield each.snapshot_id  # without it, a landing that was rolled back would count again
+    if MERGED in table.properties and IcebergStanding.of(table).taken_rows() is not None:
+        for each in ancestors:
+            yield each.snapshot_id
+            if _notes(each):
+                return
+
+
+def _notes(snapshot: "Snapshot") -> set[str]:
+    found = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    return {found[name] for name in (LANDED_IN_SNAPSHOT, MERGED_IN_SNAPSHOT) if name in found}
+
+
+def _files(table: "Table", snapshots: "list[Snapshot]") -> set[Path]:
+    """All files of snapshots. Each manifest is read once."""
+    manifests = {}
+    found = set[Path]()
+    for snapshot in snapshots:
+        found.add(local_path(snapshot.manifest_list))
+        manifests.update({each.manifest_path: each for each in snapshot.manifests(table.io)})
+    for path, manifest in manifests.items():
+        found.add(local_path(path))
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+            found.add(local_path(entry.data_file.file_path))
+    return found
+
+
+def _metadata_files(table: "Table") -> Iterator[Path]:
+    """The table's metadata, older ones that it names, and statistics."""
+    about = table.metadata
+    yield local_path(table.metadata_location)
+    yield from (local_path(each.metadata_file) for each in about.metadata_log)
+    yield from (local_path(each.statistics_path) for each in about.statistics)
+    yield from (local_path(each.statistics_path) for each in about.partition_statistics)
+
+
+def _stored(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    yield from files_in(folder / "data")
+    yield from ((file, about) for file, about in files_in(folder / "metadata") if file.name.endswith(_METADATA))

@@ -1,0 +1,66 @@
+"""The operator that keeps a table up: small files put together, old snapshots and files removed."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow.sdk import Context
+
+from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.templates import TemplatedTexts
+from pravega_jobs.landing import shown_table
+from pravega_jobs.upkeep.keep_up import upkeep_of
+from pravega_jobs.upkeep.rules import KEEP, TARGET_FILE_BYTES, UpkeepRules
+
+_BESIDE: Final = "another operator"
+
+
+class PravegaTableUpkeepOperator(TemplatedTexts):
+    """Keeps a table of Delta or Iceberg up; it may run at any time, also beside landings and merges.
+
+    Small files of frequent landings are put together, snapshots that were replaced before `keep` expire, and files that
+    nobody needs are removed. Rows and holdings stay: an interval that was landed or merged before is still known.
+
+    Returns `{"table", "dry_run", "compacted_files", "compacted_bytes", "new_files", "expired_snapshots",
+    "removed_files", "removed_bytes", "left"}`: numbers, and a list of what was not done, with reasons.
+
+    Args:
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`, on a file system of the worker. (templated)
+        target_file_bytes: the size that files are put together to.
+        keep: what was a part of the table within this time stays readable; longer than the longest job that reads the
+            table, or that writes it without this package.
+        dry_run: change nothing, and return what would be done now.
+    """
+
+    template_fields: Sequence[str] = ("table",)
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        target_file_bytes: int = TARGET_FILE_BYTES,
+        keep: timedelta = KEEP,
+        dry_run: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_known(table, lambda text: upkeep_of(shown_table(text, None, _BESIDE)))
+        self.table = table
+        self.target_file_bytes = target_file_bytes
+        self.keep = keep
+        self.is_dry_run = dry_run  # a method of Airflow has the other name
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Keep the table up.
+
+        Raises:
+            AirflowFailException: there is no such table, its kind has no upkeep, or a setting cannot work.
+            PravegaError: the table's server cannot be reached, or others changed the table too often meanwhile.
+        """
+        del context
+        with failing_for_good():
+            keep_up = upkeep_of(shown_table(self.table, None, _BESIDE))
+            done = keep_up(UpkeepRules(self.target_file_bytes, self.keep, self.is_dry_run))
+        self.log.info("%s", done)
+        return done.to_json()
