@@ -14,9 +14,8 @@ from urllib.parse import unquote
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.delta import DeltaFolder
-from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
-from pravega_jobs.upkeep.leftovers import remove_empty, remove_staged, staged_name
+from pravega_jobs.upkeep.leftovers import folder_of, remove_empty, remove_staged, staged_name
 from pravega_jobs.upkeep.rules import UpkeepRules, Upkept, groups
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
         LandingError: the table could not be changed.
         TableUnavailableError: others changed it too often meanwhile.
     """
-    stored, path = folder.stored, local_path(folder.path)
+    stored, path = folder.stored, folder_of(folder.path)
     _checked(stored.table(), folder)
     stored.work.mkdir(exist_ok=True)
     with locked(stored.work / "lock"):

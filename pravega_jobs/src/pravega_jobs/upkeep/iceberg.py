@@ -27,10 +27,9 @@ from pyiceberg.table.update.snapshot import _OverwriteFiles
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg import Iceberg, into_table, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
-from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked, new_folder
 from pravega_jobs.upkeep.iceberg_files import expire, remove_files, works_of
-from pravega_jobs.upkeep.leftovers import remove_staged
+from pravega_jobs.upkeep.leftovers import folder_of, remove_staged
 from pravega_jobs.upkeep.rules import UpkeepRules, Upkept, groups
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
             f"{named.location()} has version {table.metadata.format_version} of the format, which numbers rows: use "
             "rewrite_data_files and expire_snapshots of Spark. Nothing was changed"
         )
-    folder = local_path(table.location())
+    folder = folder_of(table.location())
     work = folder / _WORK
     work.mkdir(parents=True, exist_ok=True)
     with locked(work / "lock"):
