@@ -222,7 +222,7 @@ def test_an_upkeep_that_is_killed_at_any_step_is_completed_by_the_next(lake, tab
     expected = rows("sunday", 9)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        # Every step takes minutes; each run of this test has some of all kinds.
+        # All steps would take minutes.
         for step in range(0, 1000, 7 if isinstance(table, DeltaFolder) else 17):
             lake.land(table, landing(f"step {step}"), step + 1)
             expected = sorted([*expected, *rows(f"step {step}", step + 1)])
