@@ -11,13 +11,14 @@ from tests.integration.pravega_jobs.landing_job import landing, new_lake
 from tests.integration.pravega_jobs.upkeep_job import kept_up
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.iceberg_catalog import open_catalog
 from pravega_jobs.upkeep import keep_up
 
 
 def test_an_iceberg_table_of_others_keeps_its_partitions_names_and_tags(tmp_path):
     named = new_lake("iceberg", str(tmp_path / "0")).table()
     columns = pa.schema([pa.field("day", pa.int32(), nullable=False), ("old", pa.string())])
-    table = named._catalog().create_table(named.identifier, columns)
+    table = open_catalog(named.catalog, named.properties).create_table(named.identifier, columns)
     with table.update_spec() as spec:
         spec.add_identity("day")
     for value in range(4):
@@ -71,7 +72,7 @@ def test_parts_of_formats_that_are_not_understood_are_refused_by_name(tmp_path):
     newer = json.loads(Path(lake.table().load().metadata_location.removeprefix("file://")).read_text())
     file = tmp_path / "00000-newer.metadata.json"
     file.write_text(json.dumps(newer | {"format-version": 3, "next-row-id": 0}))
-    lake.table()._catalog().register_table("shop.newer", f"file://{file}")
+    open_catalog(lake.table().catalog, lake.table().properties).register_table("shop.newer", f"file://{file}")
     with pytest.raises(ConfigurationError, match=r"version 3 of the format.*rewrite_data_files"):
         kept_up(lake.table("newer"))
 
