@@ -157,7 +157,7 @@ class Iceberg(LandingTable):
 
     @contextmanager
     def _opened(self) -> "Iterator[Catalog]":
-        """The catalog, opened anew: a token of an earlier step may be too old. Its errors are those of this package."""
+        """The catalog, opened anew: a token of an earlier step may be too old. Its errors become errors of this package."""
         try:
             from pravega_jobs.landing.iceberg_catalog import catalog_answers, open_catalog
         except ImportError:
@@ -239,7 +239,7 @@ def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> 
     """Remove files in a store that killed runs of the interval have left.
 
     The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
-    a newer generation may: its files stay. Files that any snapshot has stay, too.
+    a newer generation may: its files stay. Files that any snapshot has stay.
     """
     if isinstance(staged.place, LocalPlace):
         return
