@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
+from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.parquet import local_path, own_columns
-from pravega_jobs.landing.places import LocalPlace
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_folder
 from pravega_jobs.landing.table_kind import LandingTable, Library
@@ -90,7 +90,7 @@ class Iceberg(LandingTable):
             LandingError: a table of Iceberg cannot have these columns.
         """
         with self.new_staging(rows.arrow_schema(), landing) as folder:
-            yield rows.write_files(landing, LocalPlace(folder), own_columns(landing))
+            yield rows.write_files(landing, FolderLocation(folder), own_columns(landing))
 
     @contextmanager
     def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Path]:
