@@ -125,7 +125,7 @@ class DeltaFolder(LocalFolder):
         return DeltaHoldings(self.path)
 
     def _commit_in_store(self, staged: StagedFiles, location: StoreLocation, landing: Landing) -> Landed:
-        """Commit without a lock: of two runs that have decided on one version of the table, one fails and decides again.
+        """Commit without a lock: of two runs that have decided on one version of the table, one fails and asks again.
 
         Raises:
             LandingError: the table must not take the files, or cannot.
