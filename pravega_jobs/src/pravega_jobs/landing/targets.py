@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
-from pravega_jobs.landing.places import in_store
+from pravega_jobs.landing.locations import in_store
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
