@@ -157,7 +157,7 @@ class Iceberg(LandingTable):
 
     @contextmanager
     def _opened(self) -> "Iterator[Catalog]":
-        """The catalog, opened again: a token of an earlier step may be too old. Its errors become those of a landing."""
+        """The catalog, opened again: an earlier token may be too old. Its errors become LandingErrors."""
         try:
             from pravega_jobs.landing.iceberg_catalog import catalog_answers, open_catalog
         except ImportError:
@@ -243,14 +243,12 @@ def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> 
     """
     if isinstance(staged.location, FolderLocation):
         return
-    with suppress(
-        LandingError, OSError, ValueError
-    ):  # the rows are in the table: what is left goes with the next generation
+    # The rows are in the table: what cannot be removed now goes with the next generation.
+    with suppress(LandingError, OSError, ValueError):
         location = store_location(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
         own = {staged.location.file(each.name) for each in staged.files}
-        others = {
-            location.file(name): name for name in location.names() if int(name.partition("-")[0]) <= landing.generation
-        }
+        older = (each for each in location.names() if int(each.partition("-")[0]) <= landing.generation)
+        others = {location.file(each): each for each in older}
         if others.keys() - own:
             known = own | set(table.inspect.all_files()["file_path"].to_pylist())
             location.remove([name for address, name in others.items() if address not in known])
