@@ -292,8 +292,8 @@ class IcebergLake(FileLake):
 
     @contextmanager
     def staging(self, table: Any, one: Landing, schema: pa.Schema) -> Iterator[Path]:
-        with table.new_staging(schema, one) as place:
-            yield place.path
+        with table.new_staging(schema, one) as location:
+            yield location.path
 
     def found(self, table: Any) -> pa.Table:
         return table.load().scan(selected_fields=("_interval", "id")).to_arrow()

@@ -17,7 +17,7 @@ from tests.integration.pravega_jobs.landing_job import STREAM, new_table
 from aiopravega import SegmentId, StreamCut, StreamCutRange
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import DeltaFolder, Iceberg, Landing
-from pravega_jobs.landing.places import LocalPlace
+from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Merge, Merged, MergeRules
 from pravega_jobs.merging.engine.delta import DeltaMerges
@@ -72,9 +72,9 @@ def merge(
     """Merge changes that Spark has staged in two files."""
     target = DeltaMerges(table) if isinstance(table, DeltaFolder) else IcebergMerges(table)
     rows = changes if isinstance(changes, pa.Table) else columns_of(changes)
-    with target.staging(rows.schema, merge) as place:
-        assert isinstance(place, LocalPlace)
-        folder = place.path
+    with target.staging(rows.schema, merge) as location:
+        assert isinstance(location, FolderLocation)
+        folder = location.path
         folder.mkdir()
         half = rows.num_rows // 2
         for number, part in enumerate((rows.slice(0, half), rows.slice(half))):

@@ -20,10 +20,10 @@ from tests.integration.pravega_jobs.test_landing_contract import (
 
 from pravega_jobs.landing import Action, Landing
 from pravega_jobs.landing.local_rows import LocalRows
-from pravega_jobs.landing.places import store_place
+from pravega_jobs.landing.locations import store_location
 from pravega_jobs.landing.staged_files import StagedFiles
 
-# What all places must do is the contract of tables.
+# What all of them must do is the contract of tables.
 __all__ = [
     "test_a_run_of_an_older_generation_does_not_replace_a_newer_one",
     "test_a_table_that_was_taken_back_relands_what_it_lacks_once",
@@ -54,7 +54,7 @@ class StoreLake(IcebergLake):
 
     def leftovers(self, table: Any) -> list[str]:
         known = set(table.load().inspect.all_files()["file_path"].to_pylist())
-        data = store_place(f"{table.load().location()}/data")
+        data = store_location(f"{table.load().location()}/data")
         return [name for name in data.names() if data.file(name) not in known]
 
 
@@ -75,7 +75,7 @@ def test_files_of_a_killed_run_go_once_nobody_can_commit_them(lake):
     table = lake.table()
     for generation in (1, 2):
         with lake.staged(table, landing(generation=generation), 9) as killed:
-            killed.place.taken(killed.place)  # so it is not removed, as after a kill
+            killed.location.taken(killed.location)  # so it is not removed, as after a kill
     assert len(lake.leftovers(table)) == 2
     assert lake.land(table, landing(), 1) is Action.APPEND
     [later] = lake.leftovers(table)

@@ -17,7 +17,7 @@ from tests.integration.pravega_jobs.landing_job import CONSUMER, Lake, landing, 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing import Action, land
 from pravega_jobs.landing.local_rows import LocalRows
-from pravega_jobs.landing.places import LocalPlace
+from pravega_jobs.landing.locations import FolderLocation
 
 AT = dt.datetime(2026, 1, 1, 1, 2, 3, 123456, tzinfo=dt.UTC)
 # Types that tables do not have, beside the types that they become.
@@ -133,6 +133,6 @@ def test_rows_that_are_no_table_are_refused_before_anything_is_asked():
 def test_many_rows_become_several_files_of_large_groups(tmp_path):
     batch = pa.record_batch({"raw": [os.urandom(1 << 20) for _ in range(16)]})
     reader = pa.RecordBatchReader.from_batches(batch.schema, (batch for _ in range(18)))
-    staged = LocalRows(reader).write_files(landing(), LocalPlace(tmp_path / "files"), {"_consumer": CONSUMER})
+    staged = LocalRows(reader).write_files(landing(), FolderLocation(tmp_path / "files"), {"_consumer": CONSUMER})
     assert (staged.rows, len(staged.files)) == (288, 2)
     assert staged.schema() == pa.schema([("raw", pa.binary()), ("_consumer", pa.string())])

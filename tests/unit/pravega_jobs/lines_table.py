@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from pravega_jobs.landing.places import LocalPlace
+from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
 from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
@@ -51,7 +51,7 @@ class LinesTable(LandingTable, Standing):
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[Sequence[str]]:
         with TemporaryDirectory() as folder:
-            written = rows.write_files(landing, LocalPlace(Path(folder) / "rows"), {})
+            written = rows.write_files(landing, FolderLocation(Path(folder) / "rows"), {})
             yield [json.dumps(row) for batch in written.batches() for row in batch.to_pylist()]
 
     def commit(self, staged: Sequence[str], landing: Landing) -> Landed:

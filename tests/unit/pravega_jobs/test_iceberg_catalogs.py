@@ -87,7 +87,7 @@ def test_a_catalog_that_never_answers_is_left_and_can_be_tried_again(server):
 
 
 def test_a_question_is_asked_again_where_a_catalog_is_busy(server):
-    answers = iter([(503, {}), (502, {})])
+    answers: Iterator[Answer] = iter([(503, {}), (502, {})])
     server.answer = lambda path: next(answers, (200, CONFIG)) if path == "config" else (404, {})
     assert orders(server).holdings() == []
     assert server.asked[:3] == ["config"] * 3
@@ -97,7 +97,7 @@ def test_a_commit_whose_answer_is_lost_may_have_succeeded(server):
     catalog = open_catalog("lake", server.properties)
     server.answer = lambda _: None
 
-    table = SimpleNamespace(name=lambda: ("shop", "orders"), config={})
+    table: Any = SimpleNamespace(name=lambda: ("shop", "orders"), config={})
     with pytest.raises(CommitStateUnknownException, match="lost"):
         catalog.commit_table(table, (), ())
     assert [each for each in server.asked if each.endswith("orders")] == ["namespaces/shop/tables/orders"]

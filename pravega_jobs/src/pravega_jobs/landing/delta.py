@@ -20,10 +20,10 @@ from pravega_jobs.landing.delta_holdings import (
     staged_name,
 )
 from pravega_jobs.landing.delta_log import limits_of
+from pravega_jobs.landing.locations import FolderLocation, StoreLocation
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
-from pravega_jobs.landing.places import LocalPlace, StorePlace
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_place
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_location
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -86,8 +86,8 @@ class DeltaFolder(LocalFolder):
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_place(self.stored.store or LocalPlace(self.stored.work), staged_name(landing)) as place:
-            yield rows.write_files(landing, place, own_columns(landing))
+        with new_location(self.stored.store or FolderLocation(self.stored.work), staged_name(landing)) as location:
+            yield rows.write_files(landing, location, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table's log, unless it holds the interval, in one commit.
@@ -98,8 +98,8 @@ class DeltaFolder(LocalFolder):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
-        if isinstance(staged.place, StorePlace):
-            return self._commit_in_store(staged, staged.place, landing)
+        if isinstance(staged.location, StoreLocation):
+            return self._commit_in_store(staged, staged.location, landing)
         with locked(self.stored.work / "lock"):
             found = self.stored.standing()
             action, held = decide(found, landing)
@@ -124,8 +124,8 @@ class DeltaFolder(LocalFolder):
         """The files with the holdings of the table."""
         return DeltaHoldings(self.path)
 
-    def _commit_in_store(self, staged: StagedFiles, place: StorePlace, landing: Landing) -> Landed:
-        """Commit without a lock: of two runs that have decided on one version of the table, one fails and decides anew.
+    def _commit_in_store(self, staged: StagedFiles, location: StoreLocation, landing: Landing) -> Landed:
+        """Commit without a lock: of two runs that have decided on one version of the table, one fails and asks again.
 
         Raises:
             LandingError: the table must not take the files, or cannot.
@@ -134,7 +134,7 @@ class DeltaFolder(LocalFolder):
         from deltalake import DeltaTable
         from deltalake.exceptions import CommitFailedError, DeltaError
 
-        run, limits = place.address.rpartition("/")[2], limits_of(self.path)
+        run, limits = location.address.rpartition("/")[2], limits_of(self.path)
         for _ in range(_TRIES):
             found = self.stored.standing()
             action, held = decide(found, landing)
@@ -149,7 +149,7 @@ class DeltaFolder(LocalFolder):
                 _check(table, staged, landing)
                 older = self.stored.put(holding)
                 if action is Action.APPEND:
-                    place.is_taken = True
+                    location.is_taken = True
                     _add(table, staged, run, holding, commit_properties(holding, run))
                 else:
                     _replace(table, staged, holding, commit_properties(holding, run))
@@ -161,7 +161,7 @@ class DeltaFolder(LocalFolder):
                             f"{landing}: the commit to {self.path} had no clear answer: {error}. Run it again: it "
                             "finds out what the table holds"
                         ) from error
-                    place.is_taken = False  # another commit is in the log instead
+                    location.is_taken = False  # another commit is in the log instead
                     continue
             self.stored.forget(older)
             return Landed(action, holding)
@@ -172,7 +172,7 @@ class DeltaFolder(LocalFolder):
     def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
         """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
         folder = f"{_FILES}{staged.folder.name}"
-        staged.place.taken(LocalPlace(local_path(self.path) / folder))
+        staged.location.taken(FolderLocation(local_path(self.path) / folder))
         _add(table, staged, folder, holding, commit_properties(holding))
 
 

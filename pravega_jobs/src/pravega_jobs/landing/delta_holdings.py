@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError, TableUnavailableError
 from pravega_jobs.landing.delta_log import DeltaLog, limits_of
+from pravega_jobs.landing.locations import FolderLocation, StoreLocation, in_store, store_location
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.places import LocalPlace, StorePlace, in_store, store_place
 from pravega_jobs.landing.rules import (
     ACCEPTED,
     MERGED,
@@ -54,9 +54,9 @@ class DeltaHoldings:
     path: str
 
     @property
-    def store(self) -> StorePlace | None:
-        """The place of a table in a store; None: it is in a folder."""
-        return store_place(self.path) if in_store(self.path) else None
+    def store(self) -> StoreLocation | None:
+        """The location of a table in a store; None: it is in a folder."""
+        return store_location(self.path) if in_store(self.path) else None
 
     @property
     def work(self) -> Path:
@@ -87,11 +87,11 @@ class DeltaHoldings:
         Raises:
             ConfigurationError: `deltalake` is not installed.
         """
-        table, place = self.table(), self.store or LocalPlace(local_path(self.path))
-        return DeltaStanding(self, table, None if table is None else DeltaLog(place.child(_LOG), table))
+        table, location = self.table(), self.store or FolderLocation(local_path(self.path))
+        return DeltaStanding(self, table, None if table is None else DeltaLog(location.child(_LOG), table))
 
     def notes(self, names: tuple[str, str] | None = None) -> list[Holding]:
-        """All notes, or those of a consumer and an interval, also of commits that failed.
+        """All notes, or the notes of one interval of a consumer, also of commits that failed.
 
         Raises:
             LedgerError: a note is damaged, or of another release.

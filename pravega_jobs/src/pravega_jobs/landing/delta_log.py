@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pravega_jobs.landing.places import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Place, in_store
+from pravega_jobs.landing.locations import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Location, in_store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -53,11 +53,11 @@ class DeltaLog:
     """The commits of a table up to a version. Each is read once.
 
     Args:
-        folder: the place of the log's files.
+        folder: the location of the log's files.
         table: the table.
     """
 
-    folder: Place
+    folder: Location
     table: "DeltaTable"
     _known: dict[int, DeltaCommit | None] = field(default_factory=dict)
     _seen: set[tuple[str, int]] = field(default_factory=set)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
+from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
 from pravega_jobs.landing.parquet import local_path, own_columns
-from pravega_jobs.landing.places import LocalPlace, Place, in_store, store_place
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_place
+from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_location
 from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:
@@ -87,17 +87,17 @@ class Iceberg(LandingTable):
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
-        """Write the rows at the place of the table; they are removed afterwards, unless they are its own.
+        """Write the rows at the location of the table; they are removed afterwards, unless they are its own.
 
         Raises:
             LandingError: a table of Iceberg cannot have these columns.
         """
-        with self.new_staging(rows.arrow_schema(), landing) as place:
-            yield rows.write_files(landing, place, own_columns(landing))
+        with self.new_staging(rows.arrow_schema(), landing) as location:
+            yield rows.write_files(landing, location, own_columns(landing))
 
     @contextmanager
-    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Place]:
-        """A new place beside the table's files, for as long as the block runs. The table is made if it is missing.
+    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Location]:
+        """A new location beside the table's files, for as long as the block runs. The table is made if it is missing.
 
         Raises:
             LandingError: the table cannot have these columns, or has others.
@@ -111,10 +111,10 @@ class Iceberg(LandingTable):
                 f"{landing}: the table has the columns {known}, and the rows have {found}: select and cast those of "
                 "the table, or change the table. Nothing was changed"
             )
-        root = _place_of(table)
-        inside = root.child(_WORK) if isinstance(root, LocalPlace) else root.child(_DATA).child(_folder_of(landing))
-        with new_place(inside, str(landing.generation)) as place:
-            yield place
+        root = _location_of(table)
+        inside = root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(_folder_of(landing))
+        with new_location(inside, str(landing.generation)) as location:
+            yield location
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table, unless it holds the interval, in one commit.
@@ -157,7 +157,7 @@ class Iceberg(LandingTable):
 
     @contextmanager
     def _opened(self) -> "Iterator[Catalog]":
-        """The catalog, opened anew: a token of an earlier step may be too old. Its errors are those of this package."""
+        """The catalog, opened again: an earlier token may be too old. Its errors become LandingErrors."""
         try:
             from pravega_jobs.landing.iceberg_catalog import catalog_answers, open_catalog
         except ImportError:
@@ -208,26 +208,26 @@ def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
     return [f"{table.location()}/{name}/{file}" for file in names]
 
 
-def _place_of(table: "Table") -> Place:
+def _location_of(table: "Table") -> Location:
     """The folder of a table, or its prefix in a store."""
-    location = table.location()
-    return store_place(location) if in_store(location) else LocalPlace(local_path(location))
+    address = table.location()
+    return store_location(address) if in_store(address) else FolderLocation(local_path(address))
 
 
 def _taken(table: "Table", staged: StagedFiles) -> list[str]:
     """The addresses of staged files as the table has them from its next commit on; until then they are orphans."""
     names = [file.name for file in staged.files]
-    if isinstance(staged.place, LocalPlace):
+    if isinstance(staged.location, FolderLocation):
         return into_table(table, staged.folder, names)
-    place = staged.place.taken(staged.place)
-    return [place.file(name) for name in names]
+    location = staged.location.taken(staged.location)
+    return [location.file(name) for name in names]
 
 
 def _remove(staged: StagedFiles, files: list[str]) -> None:
-    if isinstance(staged.place, LocalPlace):
+    if isinstance(staged.location, FolderLocation):
         remove_folder(files)
     else:
-        staged.place.remove_all()
+        staged.location.remove_all()
 
 
 def _folder_of(landing: Landing) -> str:
@@ -239,19 +239,19 @@ def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> 
     """Remove files in a store that killed runs of the interval have left.
 
     The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
-    a newer generation may: its files stay. Files that any snapshot has stay, too.
+    a newer generation may: its files stay. Files that any snapshot has stay.
     """
-    if isinstance(staged.place, LocalPlace):
+    if isinstance(staged.location, FolderLocation):
         return
-    with suppress(
-        LandingError, OSError, ValueError
-    ):  # the rows are in the table: what is left goes with the next generation
-        place = store_place(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
-        own = {staged.place.file(each.name) for each in staged.files}
-        others = {place.file(name): name for name in place.names() if int(name.partition("-")[0]) <= landing.generation}
+    # The rows are in the table: what cannot be removed now goes with the next generation.
+    with suppress(LandingError, OSError, ValueError):
+        location = store_location(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
+        own = {staged.location.file(each.name) for each in staged.files}
+        older = (each for each in location.names() if int(each.partition("-")[0]) <= landing.generation)
+        others = {location.file(each): each for each in older}
         if others.keys() - own:
             known = own | set(table.inspect.all_files()["file_path"].to_pylist())
-            place.remove([name for address, name in others.items() if address not in known])
+            location.remove([name for address, name in others.items() if address not in known])
 
 
 def try_once(table: "Table") -> None:

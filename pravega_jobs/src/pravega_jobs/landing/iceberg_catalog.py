@@ -123,7 +123,7 @@ def catalog_answers(identifier: str) -> Iterator[None]:
         of_library = type(error).__module__.partition(".")[0] in _LIBRARIES
         if not of_library and not isinstance(error, OSError):
             raise
-        # Without a library it is of the place of the table's metadata.
+        # Of no library: it is of the files of the table's metadata.
         passes = (
             bool(_PASSING & {each.__name__ for each in type(error).__mro__})
             if of_library

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from aiopravega.schema.arrow.sql_columns import sql_type
 from pravega_jobs.landing.column_types import cast_batch, table_type
+from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet_files import stage, with_own, write
-from pravega_jobs.landing.places import Place
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.rules import Landing
 from pravega_jobs.landing.staged_files import Copied, StagedFiles
@@ -48,19 +48,19 @@ class LocalRows:
         """The columns as Arrow's types."""
         return self._schema
 
-    def write_files(self, landing: Landing, place: Place, own: Mapping[str, str]) -> StagedFiles:
-        """Write the rows into a new place, 64 MB of them in memory at a time.
+    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+        """Write the rows into a new location, 64 MB of them in memory at a time.
 
         Args:
             landing: the landing of the rows.
-            place: the place of the files; it must not exist yet.
+            location: the location of the files; it must not exist yet.
             own: more columns with one text each.
 
         Raises:
             LandingError: a value does not fit the type of its column.
         """
         schema = with_own(self._schema, own)
-        return stage(landing, place, schema, lambda tries: write(self._batches(), schema, own, tries, _FILE_BYTES))
+        return stage(landing, location, schema, lambda tries: write(self._batches(), schema, own, tries, _FILE_BYTES))
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Copy the rows into a staging table of PostgreSQL, in one transaction."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing.places import LocalPlace
+from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -158,7 +158,7 @@ class ParquetFolder(LocalFolder):
         with new_folder(self._work) as folder:
             with locked(self._work / "lock"):
                 self._check_columns(columns)
-            staged = rows.write_files(landing, LocalPlace(folder), own_columns(landing))
+            staged = rows.write_files(landing, FolderLocation(folder), own_columns(landing))
             (folder / _COLUMNS).write_text(columns)
             yield staged
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pravega_jobs.landing.places import Place
+from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.rules import Landing
 from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
@@ -42,7 +42,7 @@ class SparkRows:
         return {each.name: each.dataType.simpleString() for each in self.frame.schema.fields}
 
     def arrow_schema(self) -> "pa.Schema":
-        """The columns as Arrow's types, as tables have them. Spark runs no job for it.
+        """The columns as Arrow's types, as tables have them. Spark runs no job.
 
         Raises:
             LandingError: a column is of a type that tables do not have.
@@ -56,12 +56,12 @@ class SparkRows:
         types = ((each, table_type(each.name, each.type, required=True)) for each in found)
         return pa.schema([pa.field(each.name, kind, each.nullable) for each, kind in types])
 
-    def write_files(self, landing: Landing, place: Place, own: Mapping[str, str]) -> StagedFiles:
-        """Have tasks write the rows into a new place, one file each, 64 MB of rows in memory at a time.
+    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+        """Have tasks write the rows into a new location, one file each, 64 MB of rows in memory at a time.
 
         Args:
             landing: the landing of the rows.
-            place: the place of the files; it must not exist yet.
+            location: the location of the files; it must not exist yet.
             own: more columns with one text each.
 
         Raises:
@@ -73,7 +73,7 @@ class SparkRows:
         columns, texts = self.arrow_schema(), dict(own)
         schema = with_own(columns, texts)
 
-        def written(tries: Place) -> Iterator[StagedFile]:
+        def written(tries: Location) -> Iterator[StagedFile]:
             def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
                 import pyarrow as pa
 
@@ -84,7 +84,7 @@ class SparkRows:
             for row in self.frame.mapInArrow(work, _WRITTEN).collect():
                 yield StagedFile(row.name, row.size, bytes(row.footer))
 
-        return stage(landing, place, schema, written)
+        return stage(landing, location, schema, written)
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Have tasks copy the rows into a staging table of PostgreSQL; returns the tries of tasks that count.

@@ -1,4 +1,4 @@
-"""Rows on their way into a table, and Parquet files of them in a new place that no table shows yet.
+"""Rows on their way into a table, and Parquet files of them in a new location that no table shows yet.
 
 `spark_rows` has the rows of a DataFrame of Spark, `local_rows` the rows of a table in this process.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.places import LocalPlace, Place
+from pravega_jobs.landing.locations import FolderLocation, Location
 from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class StagedFile:
     """A Parquet file that a task or this process has written.
 
     Args:
-        name: its name in its place.
+        name: its name in its location.
         size: its bytes.
         footer: its metadata as Parquet's writer gave them: rows, columns, and statistics of each column.
     """
@@ -58,16 +58,16 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """The files of a landing that count, all in one place."""
+    """The files of a landing that count, all in one location."""
 
-    place: Place
+    location: Location
     files: tuple[StagedFile, ...]
 
     @property
     def folder(self) -> Path:
         """The folder of the files, if they are on a file system."""
-        assert isinstance(self.place, LocalPlace)
-        return self.place.path
+        assert isinstance(self.location, FolderLocation)
+        return self.location.path
 
     @property
     def rows(self) -> int:
@@ -82,7 +82,7 @@ class StagedFiles:
         """The rows of a file."""
         from pyarrow import parquet
 
-        with self.place.source(file.name) as source:
+        with self.location.source(file.name) as source:
             return parquet.ParquetFile(source).read()
 
     def batches(self) -> "pa.RecordBatchReader":
@@ -92,7 +92,7 @@ class StagedFiles:
 
         def batches() -> Iterator[pa.RecordBatch]:
             for each in self.files:
-                with self.place.source(each.name) as source:
+                with self.location.source(each.name) as source:
                     yield from parquet.ParquetFile(source).iter_batches(_BATCH_ROWS)
 
         return pa.RecordBatchReader.from_batches(self.schema(), batches())
@@ -104,7 +104,7 @@ class StagedFiles:
 
         files = sorted(folder.glob("*.parquet"))
         found = (StagedFile(each.name, each.stat().st_size, footer_of(parquet.read_metadata(each))) for each in files)
-        return cls(LocalPlace(folder), tuple(found))
+        return cls(FolderLocation(folder), tuple(found))
 
 
 def footer_of(metadata: "parquet.FileMetaData") -> bytes:
@@ -135,8 +135,8 @@ class Rows(Protocol):
     def arrow_schema(self) -> "pa.Schema":
         """The columns as Arrow's types."""
 
-    def write_files(self, landing: Landing, place: Place, own: Mapping[str, str]) -> StagedFiles:
-        """Write the rows as Parquet files into a new place, with more columns of one text each.
+    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+        """Write the rows as Parquet files into a new location, with more columns of one text each.
 
         Raises:
             LandingError: they cannot be written as they are.
@@ -188,26 +188,26 @@ def new_folder(inside: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_place(inside: Place, name: str) -> Iterator[Place]:
-    """A new place, for as long as the block runs: a folder as `new_folder` gives it, or a prefix in a store.
+def new_location(inside: Location, name: str) -> Iterator[Location]:
+    """A new location, for as long as the block runs: a folder as `new_folder` gives it, or a prefix in a store.
 
-    Afterwards its files are gone, unless `taken` was called for it. Of a process that is killed, the next run removes
+    Afterwards its files are gone, unless `taken` was called. Of a process that is killed, the next run removes
     the folder; files in a store stay, and their names say whose they are.
 
     Args:
         inside: the folder or the prefix that it is in.
         name: the begin of the name of a prefix, which gets a random end.
     """
-    if isinstance(inside, LocalPlace):
+    if isinstance(inside, FolderLocation):
         with new_folder(inside.path) as folder:
-            yield LocalPlace(folder)
+            yield FolderLocation(folder)
         return
-    place = inside.child(f"{name}-{uuid.uuid4().hex}")
+    location = inside.child(f"{name}-{uuid.uuid4().hex}")
     try:
-        yield place
+        yield location
     finally:
-        if not place.is_taken:
-            place.remove_all()
+        if not location.is_taken:
+            location.remove_all()
 
 
 def remove_abandoned(inside: Path) -> None:

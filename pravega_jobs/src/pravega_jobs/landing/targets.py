@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
-from pravega_jobs.landing.places import in_store
+from pravega_jobs.landing.locations import in_store
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
@@ -97,11 +97,11 @@ def catalog_table(text: str, catalog: str, properties: Mapping[str, str], beside
     return Iceberg(text, catalog, properties)
 
 
-def _check_plain(text: str, beside: str, place: str, form: str) -> None:
+def _check_plain(text: str, beside: str, owner: str, form: str) -> None:
     if ":" in text:
         raise ConfigurationError(
             f"table is an address or a table of files, and {beside} is given: both say where the table is. Leave "
-            f"{beside} out, or name the table in that {place}, such as {form}"
+            f"{beside} out, or name the table in that {owner}, such as {form}"
         )
 
 

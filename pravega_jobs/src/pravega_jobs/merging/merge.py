@@ -107,8 +107,8 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         merge = replace(merge, snapshot=snapshot.position)
         reduced = snapshot.plain(last_changes(snapshot.applied(changes), rules.key))
     rows = SparkRows(reduced)
-    with target.staging(rows.arrow_schema(), merge) as place:
-        return target.commit(rows.write_files(merge.landing, place, {}), merge, in_order=in_order)
+    with target.staging(rows.arrow_schema(), merge) as location:
+        return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)
 
 
 def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
@@ -127,5 +127,5 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
         return Merged(Action.NOTHING, held)
     with changes_to_merge(changes, merge.rules) as reduced:
         merge, rows = replace(merge, snapshot=reduced.snapshot), LocalRows(reduced.rows)
-        with target.staging(rows.arrow_schema(), merge) as place:
-            return target.commit(rows.write_files(merge.landing, place, {}), merge, in_order=in_order)
+        with target.staging(rows.arrow_schema(), merge) as location:
+            return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)

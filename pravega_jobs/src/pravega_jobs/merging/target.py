@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pravega_jobs.landing.places import Place
+from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.rules import Holding
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging.merges import Merge, Merged
@@ -45,8 +45,8 @@ class MergeTarget(Protocol):
         """
         ...
 
-    def staging(self, columns: "pa.Schema", merge: Merge) -> AbstractContextManager[Place]:
-        """A new place for staged changes with these columns, for as long as the block runs."""
+    def staging(self, columns: "pa.Schema", merge: Merge) -> AbstractContextManager[Location]:
+        """A new location for staged changes with these columns, for as long as the block runs."""
         ...
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:

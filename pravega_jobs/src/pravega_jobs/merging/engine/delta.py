@@ -15,8 +15,8 @@ from pyarrow import parquet
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta import DeltaFolder, unfit
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, commit_properties
+from pravega_jobs.landing.locations import FolderLocation, Location
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.places import LocalPlace, Place
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
@@ -79,10 +79,10 @@ class DeltaMerges:
         return decide(found, merge, None if text is None else TableRules.from_text(text), in_order=in_order)
 
     @contextmanager
-    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Place]:
-        """A new place beside the table's files, for as long as the block runs."""
+    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Location]:
+        """A new location beside the table's files, for as long as the block runs."""
         with new_folder(self.stored.work) as folder:
-            yield LocalPlace(folder)
+            yield FolderLocation(folder)
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.

@@ -11,8 +11,8 @@ from aiopravega.errors import LandingError
 from pravega_jobs.landing.iceberg import Iceberg, into_table, remove_folder, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
+from pravega_jobs.landing.locations import FolderLocation, Location
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.places import LocalPlace, Place
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
@@ -73,8 +73,8 @@ class IcebergMerges:
         return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
 
     @contextmanager
-    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Place]:
-        """A new place beside the table's files, for as long as the block runs. The table is made if it is missing.
+    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Location]:
+        """A new location beside the table's files, for as long as the block runs. The table is made if it is missing.
 
         Args:
             columns: the columns of the changes.
@@ -85,7 +85,7 @@ class IcebergMerges:
         """
         table = self.named.table() or self.named.make_table(columns_for(columns, merge), merge.landing)
         with new_folder(local_path(table.location()) / _WORK) as folder:
-            yield LocalPlace(folder)
+            yield FolderLocation(folder)
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.

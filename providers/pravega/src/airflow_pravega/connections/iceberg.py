@@ -1,6 +1,6 @@
 """An Airflow connection of the type `iceberg` as the properties of a catalog. Nothing is opened, and no id is read.
 
-The type, and the meaning of its fields, are those of Airflow's provider for Iceberg, which need not be installed.
+Type and fields mean what Airflow's provider for Iceberg says, which need not be installed.
 """
 
 from typing import Any, Final

@@ -20,7 +20,7 @@ def check_table(text: str, postgres_conn_id: str | None, iceberg_conn_id: str | 
         ConfigurationError: there is no such table, or both connections are given.
     """
     if postgres_conn_id is not None and iceberg_conn_id is not None:
-        raise ConfigurationError(f"{POSTGRES} and {ICEBERG} are given, but a table is in one place: give one of them")
+        raise ConfigurationError(f"{POSTGRES} and {ICEBERG} are given, but a table is in one of them: give that one")
     if iceberg_conn_id is not None:
         catalog_table(text, iceberg_conn_id, {}, ICEBERG)
     else:

@@ -6,7 +6,7 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing import folder_of, table_of
-from pravega_jobs.landing.places import store_place
+from pravega_jobs.landing.locations import store_location
 from pravega_jobs.merging.state import merge_target
 
 
@@ -14,8 +14,8 @@ from pravega_jobs.merging.state import merge_target
 def test_an_address_in_a_store_names_a_delta_table(address):
     table = table_of(f"delta:{address}/")
     assert (table.location(), folder_of(f"delta:{address}")) == (f"delta:{address}", None)
-    place = store_place(address).child("landing")
-    assert (place.file("part"), pickle.loads(pickle.dumps(place))) == (f"{address}/landing/part", place)
+    location = store_location(address).child("landing")
+    assert (location.file("part"), pickle.loads(pickle.dumps(location))) == (f"{address}/landing/part", location)
     with pytest.raises(ConfigurationError, match="in an object store: land the changes there"):
         merge_target(table)
 

@@ -1,9 +1,10 @@
-"""Places of files: a folder of a file system, or a prefix of an object store (`s3://`, `gs://`, `abfss://`).
+"""Locations of files: a folder of a file system, or a prefix of an object store (`s3://`, `gs://`, `abfss://`).
 
-Files of a place are written, read and removed by their names. A file of a store appears when it is whole, or not at
+Files of a location are written, read and removed by their names. A file of a store appears when it is whole, or not at
 all. Stores are asked by `obstore`, which finds credentials and endpoints itself, like `deltalake`: in the environment
-(`AWS_…`, `GOOGLE_…`, `AZURE_…`), or from the machine. A place knows an address, and no secret.
+(`AWS_…`, `GOOGLE_…`, `AZURE_…`), or from the machine. A location knows an address, and no secret.
 """
+# long because: folders and stores are one interface, with the files that PyArrow reads and writes in a store
 
 import io
 import os
@@ -40,16 +41,16 @@ _PARTS: Final = 4
 _GETS: Final = 16
 
 
-class Place(Protocol):
-    """A place of files, which tasks in other processes can have. Names of files have no slash."""
+class Location(Protocol):
+    """A location of files, which tasks in other processes can have. Names of files have no slash."""
 
     @property
     def address(self) -> str:
         """The folder, or the prefix with its scheme, without a slash at the end."""
         ...
 
-    def child(self, name: str) -> "Place":
-        """A place in this one."""
+    def child(self, name: str) -> "Location":
+        """A location in this one."""
         ...
 
     def file(self, name: str) -> str:
@@ -77,20 +78,20 @@ class Place(Protocol):
         """True if a commit may have taken the files, or takes them next."""
         ...
 
-    def taken(self, target: "Place") -> "Place":
-        """The place of the same files as the table has them, from its next commit on.
+    def taken(self, target: "Location") -> "Location":
+        """The location of the same files as the table has them, from its next commit on.
 
         A folder is renamed to `target`, which does not exist. Files in a store stay where they are.
         """
         ...
 
     def remove_all(self) -> None:
-        """Remove all files of the place, and of places in it."""
+        """Remove all files of the location, and of locations in it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class LocalPlace:
+class FolderLocation:
     """A folder of a file system; it must exist before files are written."""
 
     path: Path
@@ -100,9 +101,9 @@ class LocalPlace:
         """The folder."""
         return str(self.path)
 
-    def child(self, name: str) -> "LocalPlace":
+    def child(self, name: str) -> "FolderLocation":
         """A folder in this one."""
-        return LocalPlace(self.path / name)
+        return FolderLocation(self.path / name)
 
     def file(self, name: str) -> str:
         """The path of a file."""
@@ -136,11 +137,11 @@ class LocalPlace:
         """True if the folder is not there any more."""
         return not self.path.exists()
 
-    def taken(self, target: Place) -> Place:
+    def taken(self, target: Location) -> Location:
         """The folder under its new name."""
-        assert isinstance(target, LocalPlace)
+        assert isinstance(target, FolderLocation)
         target.path.parent.mkdir(exist_ok=True)
-        return LocalPlace(self.path.rename(target.path))
+        return FolderLocation(self.path.rename(target.path))
 
     def remove_all(self) -> None:
         """Remove the folder and all that is in it."""
@@ -148,19 +149,19 @@ class LocalPlace:
 
 
 @dataclass(slots=True)
-class StorePlace:
+class StoreLocation:
     """A prefix of an object store.
 
     Args:
-        address: as `store_place` has checked it.
+        address: as `store_location` has checked it.
     """
 
     address: str
     is_taken: bool = field(default=False, compare=False, repr=False)
 
-    def child(self, name: str) -> "StorePlace":
+    def child(self, name: str) -> "StoreLocation":
         """A prefix below this one."""
-        return StorePlace(f"{self.address}/{name}")
+        return StoreLocation(f"{self.address}/{name}")
 
     def file(self, name: str) -> str:
         """The address of a file."""
@@ -190,8 +191,8 @@ class StorePlace:
             size = int(obstore.head(self._store, self._key(name))["size"])
             return pa.PythonFile(_Ranges(self._store, self._key(name), size), "r")
 
-    def taken(self, target: Place) -> Place:
-        """The same place, whose files are kept from now on."""
+    def taken(self, target: Location) -> Location:
+        """The same location, whose files are kept from now on."""
         del target
         self.is_taken = True
         return self
@@ -219,7 +220,7 @@ class StorePlace:
             obstore.put(self._store, self._key(name), value)
 
     def names(self) -> list[str]:
-        """The names of all files, those of places in it with the names of these, in order."""
+        """The names of all files, in order; of a file in a location below, its path."""
         import obstore
 
         prefix = self._key("")
@@ -239,7 +240,7 @@ class StorePlace:
                     continue
 
     def remove_all(self) -> None:
-        """Remove all files of the place, and of places in it."""
+        """Remove all files of the location, and of locations in it."""
         self.remove(self.names())
 
     @property
@@ -309,8 +310,8 @@ def in_store(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None and not text.startswith("file:")
 
 
-def store_place(text: str) -> StorePlace:
-    """The place that an address names. No server is asked.
+def store_location(text: str) -> StoreLocation:
+    """The location that an address names. No server is asked.
 
     Raises:
         ConfigurationError: the scheme is not one of `s3`, `gs` and `abfss`, or the address has characters that not all
@@ -332,7 +333,7 @@ def store_place(text: str) -> StorePlace:
         raise ConfigurationError(
             f"{text!r}: a table in a store needs a path of letters, digits and ._=/- behind its bucket or container"
         )
-    return StorePlace(text.rstrip("/"))
+    return StoreLocation(text.rstrip("/"))
 
 
 def _parsed(text: str) -> tuple[str, str, str]:
@@ -367,7 +368,7 @@ def _store_of(scheme: str, bucket: str) -> "ObjectStore":
 
 
 @contextmanager
-def _answers(place: StorePlace) -> Iterator[None]:
+def _answers(location: StoreLocation) -> Iterator[None]:
     """Errors of a store as errors of this package, but for a file that is not there."""
     try:
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
@@ -381,5 +382,5 @@ def _answers(place: StorePlace) -> Iterator[None]:
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         said = str(error).partition("\n")[0]  # the lines below repeat it for developers of the library
         raise (LandingError if refused else TableUnavailableError)(
-            f"the object store did not do what {place.address} needed: {said}"
+            f"the object store did not do what {location.address} needed: {said}"
         ) from error
