@@ -179,7 +179,6 @@ class ParquetLake(FolderLake):
         return new_folder(table._work)
 
     def add_notes(self, folder: Path, type_: str) -> None:
-        (folder / "_SUCCESS").touch()
         (folder / "columns.json").write_text(json.dumps([["id", type_]]))
 
     def found(self, table: Any) -> pa.Table:
