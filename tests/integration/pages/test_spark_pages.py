@@ -145,6 +145,7 @@ def test_sql_tables(open_page, spark, scope, capsys):
         assert spark.sql(f"SELECT count(*) AS number FROM {scope}.orders").first().number == len(ORDERS)
     finally:
         spark.sql("DROP TABLE IF EXISTS orders")
+        spark.sql("DROP VIEW IF EXISTS big_orders")
         spark.sql(f"DROP DATABASE IF EXISTS {scope} CASCADE")
 
 

@@ -20,6 +20,8 @@ C = TypeVar("C", bound=StrEnum)
 METADATA_OPTION: Final = "metadata"
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})
+# Spark passes no options for a table with a list of columns.
+_TABLE: Final = "make the table without a list of columns: CREATE TABLE … USING pravega OPTIONS (…)"
 
 
 class Options:
@@ -102,8 +104,12 @@ class Options:
         """
         return PravegaConfig.from_options(self._options, CONNECTION_OPTIONS)
 
-    def stream(self, config: PravegaConfig) -> StreamName:
+    def stream(self, config: PravegaConfig, in_sql: str = _TABLE) -> StreamName:
         """The stream: options `scope` and `stream`, or `stream` as `scope/stream`.
+
+        Args:
+            config: the configuration of the client, which may have the scope.
+            in_sql: the way out where Spark has passed no options.
 
         Raises:
             ConfigurationError: no stream is given, or the text is not a name.
@@ -111,8 +117,8 @@ class Options:
         stream = self.text(STREAM_OPTION)
         if stream is None:
             hint = "give .option('scope', …) and .option('stream', …)"
-            if not self._options:  # Spark passes no options for a table with a list of columns
-                hint += ", or make the table without a list of columns: CREATE TABLE … USING pravega OPTIONS (…)"
+            if not self._options:
+                hint += f", or {in_sql}"
             raise ConfigurationError(f"option 'stream' is missing: {hint}")
         return StreamName.parse(stream, config.scope)
 

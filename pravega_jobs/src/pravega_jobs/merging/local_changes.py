@@ -56,8 +56,8 @@ def current_rows(
             `_sequence` and, for PostgreSQL, `_unchanged`, as `read_arrow` gives them with `changes=upsert`.
         key: the columns that identify a row.
         ghosts: the treatment of rows that the newest snapshot does not have, and that have not changed since: `keep`
-            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
-            `_op`, `_snapshot` and `_ingested_at` too.
+            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` also needs the
+            columns `_op`, `_snapshot` and `_ingested_at`.
 
     Raises:
         ConfigurationError: a column is missing, the changes are not a table, or DuckDB is not installed; or ghosts are

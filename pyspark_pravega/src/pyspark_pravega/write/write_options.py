@@ -185,7 +185,7 @@ class WriteOptions:
             options, {*WRITE_OPTIONS, *RANGE_OPTIONS, *INTERVAL_OPTIONS, *DECODE_OPTIONS, *own}, "a write to Pravega"
         )
         config = given.config()
-        stream = given.stream(config)
+        stream = given.stream(config, "insert into a temporary view: CREATE TEMPORARY VIEW … USING pravega OPTIONS (…)")
         mode = _mode(given)
         for option in (WRITE_ID_OPTION, ON_WRITTEN_OPTION, REBUILD_OPTION, CLAIMANT_OPTION):
             if given.text(option) is not None and mode is not WriterMode.EXACTLY_ONCE:
