@@ -53,6 +53,13 @@ class SparkRows:
         """The columns as Arrow's types."""
         return self.frame.limit(0).toArrow().schema
 
+    def select(self, types: Mapping[str, str]) -> "SparkRows":
+        """The rows with the columns of these names, in these types."""
+        from pyspark.sql.functions import col
+
+        columns = [col(f"`{name.replace('`', '``')}`").cast(kind).alias(name) for name, kind in types.items()]
+        return SparkRows(self.frame.select(columns))
+
     def write_files(self, landing: Landing, folder: Path, own: Mapping[str, str]) -> StagedFiles:
         """Have the executors write the rows into a new folder.
 

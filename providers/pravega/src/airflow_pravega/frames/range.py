@@ -25,6 +25,7 @@ from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import LandingTable, folder_of, land, shown_table
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
 
@@ -51,6 +52,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
             `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
+        new_columns: the rule for columns of the result that the table does not have: `fail`, `ignore` or `add`.
+            (templated)
         largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
         pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
             without options. (templated)
@@ -62,6 +65,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "into",
         "write_id",
         "rebuild",
+        "new_columns",
         "commit_ledger",
         "into_options",
         "table",
@@ -82,6 +86,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         into_options: Mapping[str, str] | None = None,
         table: str | None = None,
         postgres_conn_id: str | None = None,
+        new_columns: str = "fail",
         largest: int | str = _LARGEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -93,6 +98,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             check_stream(into)
         if table is not None:
             check_known(table, lambda text: shown_table(text, None if postgres_conn_id is None else "", _BESIDE))
+        check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.columns = columns
         self.options = dict(options or {})
         self.into = into
@@ -102,6 +108,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.into_options = dict(into_options or {})
         self.table = table
         self.postgres_conn_id = postgres_conn_id
+        self.new_columns = new_columns
         self.largest = largest
         self.pravega_conn_id = pravega_conn_id
 
@@ -162,7 +169,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if self.table is None:
             return None, None
         generation = parse_generation(self.rebuild)
-        landing_of(given, generation=generation)
+        landing_of(given, generation=generation, new_columns=self.new_columns)
         dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
         target = shown_table(self.table, dsn, _BESIDE)
         sink = table_sink("landing", self.table, self.postgres_conn_id, given, generation)
@@ -189,7 +196,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self, target: LandingTable, generation: int, given: Mapping[str, str], taken: TakenRange, made: Any
     ) -> dict[str, Any]:
         began, name = time.monotonic(), str(self.table)
-        landed = land(made, target, given, generation=generation)
+        landed = land(made, target, given, generation=generation, new_columns=self.new_columns)
         holding = landed.holding
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d",
