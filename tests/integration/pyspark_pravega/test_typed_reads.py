@@ -4,11 +4,15 @@ import json
 import uuid
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog import load_catalog
 from pyspark.errors import AnalysisException, PySparkException
 
+from aiopravega import StreamCutRange
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, codec_named, header
+from pyspark_pravega.land import Iceberg, land
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "java-serializers.json").read_text())
 AVRO_FIRST = VECTORS["avro_schema"]
@@ -141,7 +145,7 @@ def test_avro_types_go_through_spark_and_parquet(read, write, make_stream, tmp_p
     assert [tuple(row) for row in rows.collect()] == [("12.34", 1, "1970-01-03", ["x"], {"k": 7}, "B", "y")] * 3
 
 
-def test_all_versions_and_codecs_come_out_in_the_newest_version(typed, write, make_stream, register):
+def test_all_versions_and_codecs_come_out_in_the_newest_version(typed, write, make_stream, register, client, tmp_path):
     stream = make_stream(1)
     headers = register(stream.stream, SchemaFormat.AVRO, [AVRO_FIRST, AVRO_SECOND], ["", GZIP, SNAPPY], stream.scope)
     events = [
@@ -159,6 +163,20 @@ def test_all_versions_and_codecs_come_out_in_the_newest_version(typed, write, ma
     assert [tuple(row) for row in newest.collect()] == [*alices, *bobs, *bobs, *alices]
     # The first version's id is an int, which the second one's long does not fit.
     assert [tuple(row) for row in first.collect()] == [(7, "alice")] * 6
+
+    # A table with the columns of the first version takes the range, in one commit: its id becomes a long.
+    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+    load_catalog("lake", **lake).create_namespace("shop")
+    table = Iceberg("shop.users", "lake", lake)
+    head = client.head(stream)
+    older = pa.table({"id": pa.array([6], pa.int32()), "name": ["eve"]})
+    land(older, table, StreamCutRange(head, head), consumer="lake", interval="before")
+    whole = StreamCutRange(head, client.tail(stream))
+    land(newest, table, whole, consumer="lake", interval="all", new_columns="add")
+    found = table.load()
+    rows = found.scan(selected_fields=("id", "name", "vip")).to_arrow().to_pylist()
+    assert sorted(tuple(row.values()) for row in rows) == [(6, "eve", None), *[(7, "alice", True)] * 6, *bobs, *bobs]
+    assert len(found.snapshots()) == 2
 
 
 def test_what_java_wrote_is_read(typed, write, make_stream, register):

@@ -42,6 +42,9 @@ class LinesTable(LandingTable, Standing):
     def rows_of(self, landing: Landing) -> int:
         return self.rows()[landing.interval.consumer, landing.interval.name]
 
+    def columns(self) -> None:
+        """None: a line has the columns of its row."""
+
     def rows(self) -> dict[tuple[str, str], int]:
         return {
             (each.consumer, each.interval): len(lines) - 1

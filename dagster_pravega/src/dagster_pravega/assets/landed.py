@@ -28,6 +28,7 @@ from dagster_pravega.resources.landing_database import (
 )
 from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def build_landed_asset(
     since: str | None = None,
     consumer: str | None = None,
     columns: str | None = None,
+    new_columns: str = "fail",
     input_metadata: Mapping[str, Any] | None = None,
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
@@ -83,15 +85,18 @@ def build_landed_asset(
         consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
         columns: the columns of events that the stream's options decode as JSON, as SQL writes them, for example
             `id long, price double`.
+        new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
+        ConfigurationError: the text does not name a table, `new_columns` is none of its choices, or the asset has both
+            partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
     checked = shown_table(table, None if database_key is None else "", BESIDE)
+    rule = choice(new_columns, Evolution, "new_columns")
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
     reads |= {} if columns is None else {DECODED_KEY: columns}
@@ -113,6 +118,7 @@ def build_landed_asset(
                 interval=interval.name,
                 generation=generation,
                 event_times=interval.of_times,
+                new_columns=rule,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
             metadata = {**spark_schema(frame), **_described(table, done), **rows_of(target)}

@@ -25,7 +25,8 @@ from dagster_pravega.components.yaml_part import YamlPart
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from pravega_jobs.debezium.server.streams import stream_of_table
 from pravega_jobs.identity.names import consumer_of_assets
-from pravega_jobs.merging.rules import Deletes, Evolution, Ghosts, RowHistory, Unsent
+from pravega_jobs.landing.rules import Evolution
+from pravega_jobs.merging.rules import Deletes, Ghosts, RowHistory, Unsent
 
 _NAME = "{name}"
 _EXAMPLE = {

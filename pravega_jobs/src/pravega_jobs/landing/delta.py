@@ -20,6 +20,7 @@ from pravega_jobs.landing.delta_holdings import (
     staged_name,
 )
 from pravega_jobs.landing.delta_log import limits_of
+from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation, StoreLocation
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
@@ -69,6 +70,11 @@ class DeltaFolder(LocalFolder):
         """The table as it stands now."""
         yield self.stored.standing()
 
+    def columns(self) -> TableColumns | None:
+        """The columns in the table's log; None: it does not exist."""
+        table = self.stored.table()
+        return None if table is None else _columns(table)
+
     def rows(self) -> dict[tuple[str, str], int] | None:
         """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
 
@@ -108,7 +114,7 @@ class DeltaFolder(LocalFolder):
             holding = Holding.of(landing, staged.rows)
             try:
                 table = found.table or DeltaTable.create(self.path, staged.schema(), mode="ignore")
-                _check(table, staged, landing)
+                table = _grown(table, _check(table, staged, landing), staged)
                 self.stored.write(holding, staged.folder)
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
@@ -146,7 +152,7 @@ class DeltaFolder(LocalFolder):
                     self.path, staged.schema(), mode="ignore", storage_options=limits
                 )
                 since = table.version()
-                _check(table, staged, landing)
+                table = _grown(table, _check(table, staged, landing), staged)
                 older = self.stored.put(holding)
                 if action is Action.APPEND:
                     location.is_taken = True
@@ -203,6 +209,7 @@ def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding, propert
         table,
         staged.batches(),
         mode="overwrite",
+        schema_mode="merge",  # the rows may lack columns
         predicate=predicate(holding.consumer, holding.interval),
         commit_properties=properties,
     )
@@ -225,13 +232,15 @@ def unfit(table: "DeltaTable") -> list[str]:
     ]
 
 
-def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
-    """Check that files written by Spark are what the table's files must be.
+def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> Growth:
+    """The columns that the table needs for files, which fit it otherwise.
 
     Raises:
         LandingError: it has other columns, partitions, constraints, or names of columns of its own.
     """
     from deltalake import Schema
+
+    from pravega_jobs.landing.local_rows import types_of  # needs PyArrow
 
     own = unfit(table)
     if own:
@@ -239,11 +248,37 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
             f"{landing}: the table has {', '.join(own)}, which files that are written beside it do not follow: land "
             "into a table without. Nothing was changed"
         )
-    fields = json.loads(table.schema().to_json())["fields"]
-    columns = {each["name"]: each["type"] for each in fields}
-    found = {each["name"]: each["type"] for each in json.loads(Schema.from_arrow(staged.schema()).to_json())["fields"]}
-    if columns != found:
+    grown = growth(landing, _columns(table), types_of(staged.schema()))
+    columns, found = (
+        {each["name"]: each["type"] for each in json.loads(schema.to_json())["fields"]}
+        for schema in (table.schema(), Schema.from_arrow(staged.schema()))
+    )
+    if any(columns.get(name, kind) != kind for name, kind in found.items()):
         raise LandingError(
             f"{landing}: the table has the columns {columns}, and the rows have {found}: select and cast those of the "
             "table, or change the table. Nothing was changed"
         )
+    return grown
+
+
+def _columns(table: "DeltaTable") -> TableColumns:
+    import pyarrow as pa
+
+    from pravega_jobs.landing.local_rows import table_columns
+
+    return table_columns(pa.schema(table.schema().to_arrow()))
+
+
+def _grown(table: "DeltaTable", grown: Growth, staged: StagedFiles) -> "DeltaTable":
+    """The table with the columns that the rows need, by a commit of their own: a write of files changes none.
+
+    A run that is killed behind it has added columns without values, which it finds when it is run again.
+    """
+    import pyarrow as pa
+    from deltalake import DeltaTable, Schema
+
+    if not grown.added:
+        return table
+    columns = pa.schema([staged.schema().field(name).with_nullable(True) for name in grown.added])
+    table.alter.add_columns(Schema.from_arrow(columns).fields)
+    return DeltaTable(table.table_uri, storage_options=limits_of(table.table_uri))

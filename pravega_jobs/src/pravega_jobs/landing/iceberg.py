@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
 from pravega_jobs.landing.parquet import local_path, own_columns
@@ -73,6 +74,11 @@ class Iceberg(LandingTable):
         """The table as it stands now."""
         yield IcebergStanding.of(self.table())
 
+    def columns(self) -> TableColumns | None:
+        """The columns of the table's schema; None: it does not exist."""
+        table = self.table()
+        return None if table is None else _columns(table)
+
     def rows(self) -> dict[tuple[str, str], int] | None:
         """Numbers of rows by consumer and interval, counted in the table. It reads these two columns.
 
@@ -104,13 +110,7 @@ class Iceberg(LandingTable):
         """
         wanted = _schema(columns)
         table = self.table() or self.make_table(wanted, landing)
-        known = {each.name: str(each.type) for each in table.schema().as_arrow()}
-        found = {each.name: str(each.type) for each in wanted}
-        if {name: _plain(each) for name, each in known.items()} != {name: _plain(each) for name, each in found.items()}:
-            raise LandingError(
-                f"{landing}: the table has the columns {known}, and the rows have {found}: select and cast those of "
-                "the table, or change the table. Nothing was changed"
-            )
+        _growth(landing, table, wanted)
         root = _location_of(table)
         inside = root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(_folder_of(landing))
         with new_location(inside, str(landing.generation)) as location:
@@ -127,6 +127,7 @@ class Iceberg(LandingTable):
         from pravega_jobs.landing.iceberg_catalog import catalog_answers
 
         files: list[str] = []
+        columns = staged.schema()  # the files are moved
         action = Action.NOTHING
         holding = Holding.of(landing, staged.rows)
         for _ in range(_TRIES):
@@ -139,10 +140,11 @@ class Iceberg(LandingTable):
                 if files:
                     _remove(staged, files)
                 return Landed(action, held)
+            grown = _growth(landing, table, columns)
             files = files or _taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
-                    _commit(table, files, holding, action)
+                    _commit(table, files, holding, action, _grown(columns, grown))
             except (CommitFailedException, CommitStateUnknownException):
                 continue  # another commit was first, maybe of this interval; or the next try finds the holding
             except (ValueError, TypeError, NotImplementedError) as error:
@@ -265,10 +267,13 @@ def remove_folder(files: list[str]) -> None:
         shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
 
 
-def _commit(table: "Table", files: list[str], holding: Holding, action: Action) -> None:
+def _commit(table: "Table", files: list[str], holding: Holding, action: Action, grown: "pa.Schema") -> None:
     note = holding.to_json().decode()
     try_once(table)
     with table.transaction() as transaction:
+        if grown.names:
+            with transaction.update_schema() as update:
+                update.union_by_name(grown)
         if action is Action.REPLACE:
             transaction.delete(interval_filter(holding.consumer, holding.interval))
         transaction.add_files(files, snapshot_properties={LANDED_IN_SNAPSHOT: note}, check_duplicate_files=False)
@@ -286,6 +291,20 @@ def _schema(columns: "pa.Schema") -> "pa.Schema":
     return pa.schema([*map(plain, columns), *(pa.field(name, pa.string()) for name in OWN_COLUMNS)])
 
 
-def _plain(name: str) -> str:
-    """A type of Arrow, however large its values may be."""
-    return name.replace("large_", "")
+def _columns(table: "Table") -> TableColumns:
+    from pravega_jobs.landing.local_rows import table_columns  # needs PyArrow
+
+    return table_columns(table.schema().as_arrow(), widens=True)
+
+
+def _growth(landing: Landing, table: "Table", columns: "pa.Schema") -> Growth:
+    from pravega_jobs.landing.local_rows import types_of
+
+    return growth(landing, _columns(table), types_of(columns))
+
+
+def _grown(staged: "pa.Schema", grown: Growth) -> "pa.Schema":
+    """The columns that a table gets, or has with a narrower type."""
+    import pyarrow as pa
+
+    return pa.schema([staged.field(name).with_nullable(True) for name in (*grown.added, *grown.widened)])

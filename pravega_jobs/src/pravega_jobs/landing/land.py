@@ -6,7 +6,8 @@ from typing import Any
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.rules import Holding, Landed, Landing, check_columns, decide
+from pravega_jobs.landing.growth import check_columns, fitted
+from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable
@@ -22,6 +23,7 @@ def land(
     interval: str | None = None,
     generation: int = 1,
     event_times: bool = False,
+    new_columns: Evolution | str = Evolution.FAIL,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -38,6 +40,9 @@ def land(
         generation: from 1 on; a greater one replaces the rows of a smaller one.
         event_times: True for an interval of event times, whose range overlaps others; so is one with `since` and
             `until` in `cuts`.
+        new_columns: the treatment of columns that the table lacks: `fail` refuses rows whose columns are not the
+            columns of the table; `add` adds them, with null in older rows, and makes columns of Iceberg and PostgreSQL
+            wider; `ignore` leaves them out. With `add` and `ignore`, columns that the rows lack are null.
 
     Returns:
         The action, and the table's holding of the interval now.
@@ -46,7 +51,7 @@ def land(
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
         LandingError: the table must not take the rows, or cannot.
     """
-    landing = landing_of(cuts, consumer, interval, generation, event_times=event_times)
+    landing = landing_of(cuts, consumer, interval, generation, event_times=event_times, new_columns=new_columns)
     target = table_of(table) if isinstance(table, str) else table
     if not is_spark(frame):
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
@@ -58,6 +63,7 @@ def land(
         return Landed(action, held)
     rows = _rows(frame)
     check_columns(rows.names)
+    rows = fitted(rows, target.columns(), landing)
     with target.staged(rows, landing) as staged:
         return target.commit(staged, landing)
 
@@ -77,6 +83,7 @@ def landing_of(
     generation: int = 1,
     *,
     event_times: bool = False,
+    new_columns: Evolution | str = Evolution.FAIL,
 ) -> Landing:
     """The landing of a range.
 
@@ -86,9 +93,10 @@ def landing_of(
         interval: the name of the interval; by default as in `cuts`.
         generation: from 1 on.
         event_times: True for an interval of event times; so is one with `since` and `until` in `cuts`.
+        new_columns: the treatment of columns that the table lacks: `fail`, `add` or `ignore`.
 
     Raises:
-        ConfigurationError: consumer, interval or stream are not known.
+        ConfigurationError: consumer, interval or stream are not known, or `new_columns` is none of its choices.
     """
     if not isinstance(cuts, StreamCutRange):
         consumer, interval = consumer or cuts.get("consumer"), interval or cuts.get("interval")
@@ -99,7 +107,8 @@ def landing_of(
             "a landing needs the names of a consumer and an interval, and a range between two cuts of a stream: give "
             f"them, or a range that has them (consumer {consumer!r}, interval {interval!r}, range {cuts})"
         )
-    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation, event_times)
+    rule = choice(new_columns, Evolution, "new_columns")
+    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation, event_times, rule)
 
 
 def holdings(table: LandingTable | str) -> list[Holding]:

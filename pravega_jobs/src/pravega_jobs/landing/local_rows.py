@@ -8,12 +8,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from aiopravega.schema.arrow.sql_columns import sql_type
+from aiopravega.errors import LandingError
+from aiopravega.schema.arrow.sql_columns import columns_of, sql_type
 from pravega_jobs.landing.column_types import cast_batch, table_type
+from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet_files import stage, with_own, write
 from pravega_jobs.landing.postgres_copy import copy_batches
-from pravega_jobs.landing.rules import Landing
+from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 from pravega_jobs.landing.staged_files import Copied, StagedFiles
 from pravega_jobs.tables import batches_of
 
@@ -26,14 +28,17 @@ class LocalRows:
 
     Args:
         value: a value that `pravega_jobs.tables.check_table` has accepted. A LazyFrame is collected.
+        columns: the columns that the rows get; by default all of the value's, in types that tables have.
 
     Raises:
         LandingError: a column is of a type that tables do not have.
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, columns: pa.Schema | None = None) -> None:
         self._reader = batches_of(value)
-        self._schema = pa.schema([(field.name, table_type(field.name, field.type)) for field in self._reader.schema])
+        self._schema = columns or pa.schema(
+            [(field.name, table_type(field.name, field.type)) for field in self._reader.schema]
+        )
 
     @property
     def names(self) -> list[str]:
@@ -47,6 +52,15 @@ class LocalRows:
     def arrow_schema(self) -> pa.Schema:
         """The columns as Arrow's types."""
         return self._schema
+
+    def select(self, types: Mapping[str, str]) -> "LocalRows":
+        """The rows with the columns of these names, in these types. These rows must not be read any more."""
+        known = self.types()
+        columns = [
+            self._schema.field(name) if known[name] == kind else pa.field(name, columns_of(f"name {kind}")[0].type)
+            for name, kind in types.items()
+        ]
+        return LocalRows(self._reader, pa.schema(columns))
 
     def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
         """Write the rows into a new location, 64 MB of them in memory at a time.
@@ -67,4 +81,28 @@ class LocalRows:
         return (copy_batches(self._batches(), dsn, staging, tuple(self.names)),)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        return (cast_batch(batch, self._schema) for batch in self._reader if batch.num_rows)
+        names = self._schema.names  # maybe fewer than the value's, and in another order
+        return (cast_batch(batch.select(names), self._schema) for batch in self._reader if batch.num_rows)
+
+
+def table_columns(schema: pa.Schema, *, widens: bool = False) -> TableColumns:
+    """The columns of a table.
+
+    Args:
+        schema: the columns, as the library of its format names them.
+        widens: True if a column can get a wider type.
+    """
+    required = frozenset(each.name for each in schema if not each.nullable)
+    return TableColumns(types_of(schema), required, widens)
+
+
+def types_of(schema: pa.Schema) -> dict[str, str]:
+    """The types of the columns of a table or a file, without the columns that a landing adds."""
+    return {each.name: _text(each) for each in schema if each.name not in OWN_COLUMNS}
+
+
+def _text(column: pa.Field) -> str:
+    try:
+        return sql_type(table_type(column.name, column.type))
+    except LandingError:
+        return str(column.type)  # rows never have it

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.growth import TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
@@ -140,6 +141,12 @@ class ParquetFolder(LocalFolder):
         """The folder as it stands now."""
         yield self._standing
 
+    def columns(self) -> TableColumns | None:
+        """The columns of the rows that were landed; None: there are none."""
+        file = self._work / _COLUMNS
+        # A run that was killed may have noted columns, but no rows.
+        return TableColumns(dict(json.loads(file.read_text()))) if file.exists() and self.holdings() else None
+
     def rows(self) -> dict[tuple[str, str], int]:
         """Numbers of rows by consumer and interval, counted in the files."""
         files = local_path(self.path).glob(f"landing=*/{_HOLDING}")
@@ -157,7 +164,7 @@ class ParquetFolder(LocalFolder):
         self._check_folder()
         with new_folder(self._work) as folder:
             with locked(self._work / "lock"):
-                self._check_columns(columns)
+                self._all_columns(columns, landing)
             staged = rows.write_files(landing, FolderLocation(folder), own_columns(landing))
             (folder / _COLUMNS).write_text(columns)
             yield staged
@@ -177,7 +184,7 @@ class ParquetFolder(LocalFolder):
                 return Landed(action, held)
             self._mark()
             columns = staged.folder / _COLUMNS
-            self._check_columns(columns.read_text())
+            columns.write_text(self._all_columns(columns.read_text(), landing))
             columns.replace(self._work / _COLUMNS)
             holding = Holding.of(landing, staged.rows)
             (staged.folder / _HOLDING).write_bytes(holding.to_json())
@@ -220,16 +227,14 @@ class ParquetFolder(LocalFolder):
                 f"{path} has {', '.join(sorted(foreign)[:3])}, which no landing has made: land into a folder of its own"
             )
 
-    def _check_columns(self, columns: str) -> None:
-        file = self._work / _COLUMNS
-        # A run that was killed may have noted columns, but no rows.
-        known = file.read_text() if file.exists() and self.holdings() else columns
-        if known != columns:
-            raise LandingError(
-                f"{self.path}: the table has the columns {_shown(known)}, and the rows have {_shown(columns)}. Readers "
-                "of files would lose columns or fail: select and cast those of the table, or land into another folder"
-            )
+    def _all_columns(self, columns: str, landing: Landing) -> str:
+        """The columns of the table and of the rows of a landing.
 
-
-def _shown(columns: str) -> str:
-    return ", ".join(" ".join(pair) for pair in json.loads(columns))
+        Raises:
+            LandingError: the table must not take these rows.
+        """
+        known = self.columns()
+        if known is None:
+            return columns
+        grown = growth(landing, known, dict(json.loads(columns)))
+        return json.dumps(list({**known.types, **grown.added}.items()))

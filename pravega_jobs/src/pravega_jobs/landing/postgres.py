@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.postgres_copy import STAGED_BY, postgres_type
+from pravega_jobs.landing.postgres_growth import columns_of_table, grow, growth_of, lock_to_grow
 from pravega_jobs.landing.postgres_notes import NOTES, Location, PostgresStanding
 from pravega_jobs.landing.postgres_sql import (
     connect,
@@ -29,7 +31,7 @@ from pravega_jobs.landing.postgres_sql import (
     statements,
     transaction,
 )
-from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Evolution, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import Copied, Rows
 from pravega_jobs.landing.table_kind import LandingTable
 
@@ -103,6 +105,12 @@ class Postgres(LandingTable):
         with transaction(self.dsn) as cursor:
             yield PostgresStanding(cursor, Location.found(cursor, self.table))
 
+    def columns(self) -> TableColumns | None:
+        """The columns of the table; None: it does not exist."""
+        with transaction(self.dsn) as cursor:
+            found = Location.found(cursor, self.table)
+            return None if found.oid is None else columns_of_table(cursor, found.table)
+
     def rows(self) -> dict[tuple[str, str], int]:
         """Numbers of rows by consumer and interval, counted in the table. It reads the whole table."""
         own = ", ".join(OWN_COLUMNS)
@@ -142,9 +150,14 @@ class Postgres(LandingTable):
                 _remove_abandoned(cursor, location)
                 cursor.execute("select pg_advisory_lock(%s)", (number,))
                 staging = qualified(location.schema, f"{_STAGING}{number}")
-                cursor.execute(
-                    f"create unlogged table {staging} as select {', '.join(columns)} from {location.table} with no data"
-                )
+                grown = growth_of(cursor, location.table, types, landing)
+                wanted = {name: types[name] for name in (*grown.added, *grown.widened)}
+                selected = [
+                    f"null::{wanted[name]} as {column}" if name in wanted else column
+                    for name, column in zip(types, columns, strict=True)
+                ]
+                query = f"select {', '.join(selected)} from {location.table} with no data"
+                cursor.execute(f"create unlogged table {staging} as {query}")
                 cursor.execute(f"alter table {staging} add column {STAGED_BY} text not null")
             try:
                 yield connection, staging, columns
@@ -160,7 +173,8 @@ class Postgres(LandingTable):
         names = landing.interval.consumer, landing.interval.name
         with statements(staged.connection) as cursor:
             # So that it is not dropped and made again from here on.
-            cursor.execute(f"lock table {qualified(*split_name(self.table))} in row exclusive mode")
+            table = qualified(*split_name(self.table))
+            lock_to_grow(cursor, table, staged.staging, landing)
             location = Location.found(cursor, self.table)
             # The landings of a consumer come one after the other: each finds the notes of those before.
             cursor.execute(
@@ -171,6 +185,7 @@ class Postgres(LandingTable):
             action, held = decide(found, landing)
             if held is not None:
                 return Landed(action, held)
+            grow(cursor, location.table, staged.staging, landing)
             if action is Action.REPLACE:
                 own = own_columns(landing)
                 where = " and ".join(f"{name} = %s" for name in own)
@@ -204,11 +219,12 @@ class Postgres(LandingTable):
 def _check_table(cursor: Any, location: Location, types: dict[str, str], landing: Landing) -> None:
     cursor.execute(f"select * from {location.table} limit 0")
     names = {column.name for column in cursor.description}
-    missing = [name for name in (*types, *OWN_COLUMNS) if name not in names]
+    needed = OWN_COLUMNS if landing.new_columns is Evolution.ADD else (*types, *OWN_COLUMNS)
+    missing = [name for name in needed if name not in names]
     if missing:
         raise LandingError(
-            f"{landing}: {location.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
-            "the rows. Nothing was changed"
+            f"{landing}: {location.table} has no column {', '.join(missing)}: add it to the table, as "
+            "new_columns='add' does, or leave it out of the rows, as new_columns='ignore' does. Nothing was changed"
         )
 
 

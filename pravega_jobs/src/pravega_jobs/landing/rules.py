@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, Literal, Protocol, Self
+from typing import Final, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -32,6 +32,27 @@ OWN_COLUMNS: Final = (CONSUMER_COLUMN, INTERVAL_COLUMN)
 MERGED: Final = "pravega.merge"
 # The property of such a table by which its owner accepts changes by others: a version of Delta, a snapshot of Iceberg.
 ACCEPTED: Final = "pravega.merge.accepted"
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Evolution(StrEnum):
+    """The treatment of columns that the table lacks."""
+
+    FAIL = "fail"
+    IGNORE = "ignore"
+    ADD = "add"
+
+
+def choice(given: str, choices: type[Choice], name: str) -> Choice:
+    """The value of an argument that has a few texts as its choices.
+
+    Raises:
+        ConfigurationError: the text is none of them.
+    """
+    try:
+        return choices(given)
+    except ValueError:
+        raise ConfigurationError(f"{name} is {', '.join(choices)}, not {given!r}") from None
 
 
 class Action(StrEnum):
@@ -48,7 +69,7 @@ class Landing:
     """The rows of one interval, on their way into a table: the interval, its range, and its generation.
 
     `of_times`: the interval is one of event times, whose ranges overlap on purpose. Other intervals of a consumer have
-    no event in common.
+    no event in common. `new_columns`: the treatment of columns that the table lacks.
 
     Raises:
         ConfigurationError: the generation is not 1 or more, or the range is of another stream, or has an open end.
@@ -58,6 +79,7 @@ class Landing:
     cuts: StreamCutRange
     generation: int = 1
     of_times: bool = False
+    new_columns: Evolution = Evolution.FAIL
 
     def __post_init__(self) -> None:
         if self.generation < 1:
@@ -273,18 +295,3 @@ def not_of_intervals(landing: Landing) -> LandingError:
         f"{landing}: the changes of this interval are merged into the table, whose rows belong to no interval. Land it "
         "into another table. Nothing was changed"
     )
-
-
-def check_columns(names: list[str]) -> None:
-    """Check that the rows leave room for the columns of a landing.
-
-    Raises:
-        LandingError: they have columns of these names, or two of one name.
-    """
-    lower = [name.lower() for name in names]
-    taken = [name for name in OWN_COLUMNS if name in lower]
-    if taken:
-        raise LandingError(f"the rows have a column {', '.join(taken)}, which every landed row gets: rename or drop it")
-    twice = sorted({name for name in names if lower.count(name.lower()) > 1})
-    if twice:
-        raise LandingError(f"the rows have {', '.join(twice)} twice: a table has each column once")

@@ -56,6 +56,13 @@ class SparkRows:
         types = ((each, table_type(each.name, each.type, required=True)) for each in found)
         return pa.schema([pa.field(each.name, kind, each.nullable) for each, kind in types])
 
+    def select(self, types: Mapping[str, str]) -> "SparkRows":
+        """The rows with the columns of these names, in these types."""
+        from pyspark.sql.functions import col
+
+        columns = [col(f"`{name.replace('`', '``')}`").cast(kind).alias(name) for name, kind in types.items()]
+        return SparkRows(self.frame.select(columns))
+
     def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
         """Have tasks write the rows into a new location, one file each, 64 MB of rows in memory at a time.
 

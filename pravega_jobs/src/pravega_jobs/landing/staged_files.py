@@ -135,6 +135,13 @@ class Rows(Protocol):
     def arrow_schema(self) -> "pa.Schema":
         """The columns as Arrow's types."""
 
+    def select(self, types: Mapping[str, str]) -> "Rows":
+        """The rows with the columns of these names, in these types, which hold all values of those that they have.
+
+        Args:
+            types: as `types` gives them.
+        """
+
     def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
         """Write the rows as Parquet files into a new location, with more columns of one text each.
 

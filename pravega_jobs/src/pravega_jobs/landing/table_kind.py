@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
 from pravega_jobs.landing.staged_files import Rows
 
@@ -35,6 +36,10 @@ class LandingTable(Protocol):
 
     def standing(self) -> AbstractContextManager[Standing]:
         """The table as it stands now."""
+        ...
+
+    def columns(self) -> TableColumns | None:
+        """The columns of the table; None: it does not exist, or takes any columns."""
         ...
 
     def rows(self) -> dict[tuple[str, str], int] | None:

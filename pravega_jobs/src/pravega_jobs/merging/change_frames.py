@@ -14,7 +14,8 @@ from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE as _TYPE
 from pravega_jobs.debezium.changes.metadata import SEQUENCE as _SEQUENCE
 from pravega_jobs.debezium.changes.metadata import TYPES
 from pravega_jobs.debezium.changes.metadata import UNCHANGED as _UNCHANGED
-from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, check_not_of_history, choice
+from pravega_jobs.landing.rules import choice
+from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, check_not_of_history
 from pravega_jobs.merging.snapshot_frames import newest_snapshot
 from pravega_jobs.spark.options import CORRUPT
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.meanings import INSTANT
 from pravega_jobs.debezium.changes.metadata import TYPES
-from pravega_jobs.landing.rules import OWN_COLUMNS
+from pravega_jobs.landing.rules import OWN_COLUMNS, Evolution
 from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import (
     CURRENT_COLUMN,
@@ -16,7 +16,6 @@ from pravega_jobs.merging.rules import (
     FROM_COLUMN,
     SEQUENCE_COLUMN,
     TO_COLUMN,
-    Evolution,
 )
 from pravega_jobs.spark.options import CORRUPT
 

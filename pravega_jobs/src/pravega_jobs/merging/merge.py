@@ -6,12 +6,12 @@ from typing import Any
 
 from aiopravega.cuts import StreamCutRange
 from pravega_jobs.landing.land import landing_of
-from pravega_jobs.landing.rules import Action, Landing
+from pravega_jobs.landing.rules import Action, Evolution, Landing
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
 from pravega_jobs.merging.merges import Merge, Merged
-from pravega_jobs.merging.rules import Deletes, Evolution, Ghosts, MergeRules, RowHistory, Unsent
+from pravega_jobs.merging.rules import Deletes, Ghosts, MergeRules, RowHistory, Unsent
 from pravega_jobs.merging.state import merge_target
 from pravega_jobs.merging.target import MergeTarget
 

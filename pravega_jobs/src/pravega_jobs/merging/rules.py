@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError, LedgerError
-from pravega_jobs.landing.rules import MERGED
+from pravega_jobs.landing.rules import MERGED, Evolution, choice
 
 # The columns of a merged table beside the source's: the position of a row's last change; with soft deletes, the mark
 # of a delete.
@@ -26,22 +26,11 @@ TIME_COLUMNS: Final = {"_source_ts": "timestamp"}
 GHOST_COLUMNS: Final = {"_op": "string", "_snapshot": "string", "_ingested_at": "timestamp"}
 
 
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
 class Deletes(StrEnum):
     """The effect of a delete on a row."""
 
     HARD = "hard"
     SOFT = "soft"
-
-
-class Evolution(StrEnum):
-    """The treatment of columns of the changes that the table lacks."""
-
-    FAIL = "fail"
-    IGNORE = "ignore"
-    ADD = "add"
 
 
 class Unsent(StrEnum):
@@ -63,18 +52,6 @@ class RowHistory(StrEnum):
 
     NONE = "none"
     SCD2 = "scd2"
-
-
-def choice(given: str, choices: type[Choice], name: str) -> Choice:
-    """The value of an argument that has a few texts as its choices.
-
-    Raises:
-        ConfigurationError: the text is none of them.
-    """
-    try:
-        return choices(given)
-    except ValueError:
-        raise ConfigurationError(f"{name} is {', '.join(choices)}, not {given!r}") from None
 
 
 def check_not_of_history(columns: Sequence[str]) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.locations import in_store
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.places import in_store
 from pravega_jobs.landing.staged_files import remove_abandoned
 
 _STAGED: Final = "staged-"

@@ -25,6 +25,7 @@ from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import LandingTable, folder_of, land
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
 
@@ -52,6 +53,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             `namespace.table`. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
+        new_columns: the rule for columns of the result that the table does not have: `fail`, `ignore` or `add`.
+            (templated)
         largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
         pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
             without options. (templated)
@@ -63,6 +66,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "into",
         "write_id",
         "rebuild",
+        "new_columns",
         "commit_ledger",
         "into_options",
         "table",
@@ -85,6 +89,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         table: str | None = None,
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
+        new_columns: str = "fail",
         largest: int | str = _LARGEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -96,6 +101,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             check_stream(into)
         if table is not None:
             check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+        check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.columns = columns
         self.options = dict(options or {})
         self.into = into
@@ -106,6 +112,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
+        self.new_columns = new_columns
         self.largest = largest
         self.pravega_conn_id = pravega_conn_id
 
@@ -166,7 +173,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if self.table is None:
             return None, None
         generation = parse_generation(self.rebuild)
-        landing_of(given, generation=generation)
+        landing_of(given, generation=generation, new_columns=self.new_columns)
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
         target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
@@ -194,7 +201,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self, target: LandingTable, generation: int, given: Mapping[str, str], taken: TakenRange, made: Any
     ) -> dict[str, Any]:
         began, name = time.monotonic(), str(self.table)
-        landed = land(made, target, given, generation=generation)
+        landed = land(made, target, given, generation=generation, new_columns=self.new_columns)
         holding = landed.holding
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d",

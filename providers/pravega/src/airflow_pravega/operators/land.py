@@ -16,6 +16,7 @@ from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.writes import parse_generation
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
             the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
         rebuild: the generation of the rows: 2 replaces the rows of 1, and so on; a number or its text. (templated)
+        new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
             landed. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of decoded
             events.
@@ -64,6 +66,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         "postgres_conn_id",
         "iceberg_conn_id",
         "rebuild",
+        "new_columns",
         *PravegaSparkRangeOperator.template_fields,
     )
 
@@ -75,15 +78,18 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
         rebuild: int | str = 1,
+        new_columns: str = "fail",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+        check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
         self.rebuild = rebuild
+        self.new_columns = new_columns
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the range and the table, then land the range.
@@ -97,7 +103,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
-            landing_of(given, generation=generation)
+            landing_of(given, generation=generation, new_columns=self.new_columns)
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
             connection = hook.get_connection(conn_id) if conn_id else None
             target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
@@ -132,6 +138,6 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         folder = folder_of(self.table)
         files = () if folder is None else (FileData(folder, columns=columns_of(frame)),)
         self.lineage = replace(self.lineage, outputs=files)
-        landed = land(frame, target, given, generation=generation)
+        landed = land(frame, target, given, generation=generation, new_columns=self.new_columns)
         self.lineage = replace(self.lineage, outputs=tuple(replace(each, rows=landed.holding.rows) for each in files))
         return landed
