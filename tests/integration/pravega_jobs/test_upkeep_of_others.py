@@ -23,7 +23,9 @@ def test_an_iceberg_table_of_others_keeps_its_partitions_names_and_tags(tmp_path
         spec.add_identity("day")
     for value in range(4):
         table.append(pa.table([[1, 2], [f"v{value}", None]], columns))
-    table.manage_snapshots().create_tag(table.current_snapshot().snapshot_id, "month").commit()
+    newest = table.metadata.current_snapshot_id
+    assert newest is not None
+    table.manage_snapshots().create_tag(newest, "month").commit()
     with table.update_schema() as schema:
         schema.rename_column("old", "new")
     table.append(pa.table([[1, 1], ["v4", "v5"]], columns.set(1, pa.field("new", pa.string()))))

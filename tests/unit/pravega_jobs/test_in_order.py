@@ -4,7 +4,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from pravega_jobs.frames.in_order import in_order
+from pravega_jobs.frames.reads import in_order
 
 
 def _numbers(count: int, taken: list[int]) -> Iterator[Callable[[], int]]:

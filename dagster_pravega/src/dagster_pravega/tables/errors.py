@@ -10,7 +10,7 @@ from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.gates.sampling import sampled_events
 from aiopravega.read import Event, EventPointer
-from pravega_jobs.frames.decoding import Decoder
+from pravega_jobs.decoding.plan import CountingDecoder
 
 # Events of a block; few enough for the memory even if each has some hundred kilobytes.
 _BLOCK: Final = 1000
@@ -27,7 +27,9 @@ class DecodeErrors:
     failures: list[tuple[str, str]] = field(default_factory=list)
 
 
-def count_errors(client: PravegaClient, wanted: StreamCutRange, decoder: Decoder, sample: int | None) -> DecodeErrors:
+def count_errors(
+    client: PravegaClient, wanted: StreamCutRange, decoder: CountingDecoder, sample: int | None
+) -> DecodeErrors:
     """Decode the events of a range.
 
     Args:

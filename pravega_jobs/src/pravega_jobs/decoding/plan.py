@@ -46,6 +46,17 @@ class Decoder(Protocol):
         """Log at the end of a task what it did with events that could not be decoded."""
 
 
+class CountingDecoder(Protocol):
+    """Finds the events that cannot be decoded, for those who count them."""
+
+    def bad(self, events: pa.BinaryArray, segment: SegmentId) -> Mapping[int, str]:
+        """The events that cannot be decoded, by their numbers, with the reasons; the rule `on_error` is not asked.
+
+        Raises:
+            PravegaError: the registry does not answer.
+        """
+
+
 class DecodePlan(Protocol):
     """The plan by which the events of a read become columns; it is sent to the tasks."""
 

@@ -1,10 +1,12 @@
 """Ranges of a stream as record batches: a few megabytes at a time, in this process."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +20,14 @@ from aiopravega.names import SegmentId
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
 from pravega_jobs.frames.decoding import Decoding, Times
-from pravega_jobs.frames.in_order import in_order
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
 _MOST_ROWS: Final = 100_000
 # Threads that decode. With more of them Python's own steps, which no two threads do at once, are most of the time.
 _DECODERS: Final = min(4, os.cpu_count() or 1)
+
+T = TypeVar("T")
 
 
 class RangePiece(Protocol):
@@ -142,7 +145,7 @@ class _Batches:
         self.count.complete = True
 
     def _work(self, reader: BulkReader) -> Iterator[Callable[[], _Block | Callable[[], None]]]:
-        """The decoding of all blocks; after those of a part a function that ends its decoding."""
+        """The decoding of all blocks; after the blocks of a part a function that ends its decoding."""
         for piece in self.pieces:
             decoding = self.decoding.within(piece.times, self.unit)
             for part in piece.parts:
@@ -175,6 +178,30 @@ def _events(
         for first in range(0, len(borders) - 1, _MOST_ROWS):
             some = borders[first : first + _MOST_ROWS + 1]
             yield events_between(some, data), some[:-1].astype(np.int64) + block.offset
+
+
+def in_order(work: Iterable[Callable[[], T]], threads: int) -> Generator[T, None, None]:
+    """The results of some work, in its order; `work` is iterated in the thread that takes the results.
+
+    At most two pieces of work for each thread are under way, or wait to be taken. An error of one comes when it is its
+    turn; when the iterator is closed, what has begun is waited for.
+
+    Args:
+        work: functions that may be called side by side.
+        threads: that call them.
+    """
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads, "pravega-decode") as pool:
+        try:
+            for one in work:
+                waiting.append(pool.submit(one))
+                while waiting and (len(waiting) >= 2 * threads or waiting[0].done()):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()
 
 
 def _reader(batches: _Batches, columns: Sequence[str] | None) -> pa.RecordBatchReader:

@@ -4,18 +4,17 @@ The holding of an interval is in the table's properties, which change in the sam
 of the snapshot: see `pravega_jobs.landing.iceberg_standing`.
 """
 
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
+from pravega_jobs.landing.iceberg_files import remove_abandoned, remove_staged, staging_of, taken
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
-from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
-from pravega_jobs.landing.parquet import local_path, own_columns
+from pravega_jobs.landing.locations import Location
+from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_location
 from pravega_jobs.landing.table_kind import LandingTable, Library
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 PYICEBERG: Final = Library("pyiceberg", "iceberg")
-_WORK: Final = ".landing"
-# The folder of the files of a table, and the begin of the names of folders in it.
-_DATA: Final = "data"
-_LANDED: Final = "landing"
 # pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
 _RETRIES: Final = "commit.retry.num-retries"
 _TRIES: Final = 10
@@ -111,9 +106,7 @@ class Iceberg(LandingTable):
         wanted = _schema(columns)
         table = self.table() or self.make_table(wanted, landing)
         _growth(landing, table, wanted)
-        root = _location_of(table)
-        inside = root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(_folder_of(landing))
-        with new_location(inside, str(landing.generation)) as location:
+        with new_location(staging_of(table, landing), str(landing.generation)) as location:
             yield location
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
@@ -138,10 +131,10 @@ class Iceberg(LandingTable):
             action, held = decide(found, landing)
             if held is not None:
                 if files:
-                    _remove(staged, files)
+                    remove_staged(staged, files)
                 return Landed(action, held)
             grown = _growth(landing, table, columns)
-            files = files or _taken(table, staged)
+            files = files or taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
                     _commit(table, files, holding, action, _grown(columns, grown))
@@ -150,7 +143,7 @@ class Iceberg(LandingTable):
             except (ValueError, TypeError, NotImplementedError) as error:
                 # So pyiceberg refuses files and tables that do not fit, before it asks the catalog to commit.
                 raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
-            _remove_abandoned(table, staged, landing)
+            remove_abandoned(table, staged, landing)
             return Landed(action, holding)
         raise LandingError(
             f"{landing}: {_TRIES} commits to {self.identifier} were refused, since others were first, or had no clear "
@@ -201,70 +194,9 @@ class Iceberg(LandingTable):
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
 
 
-def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
-    """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
-    name = f"{_DATA}/{_LANDED}-{staged.name}"
-    folder = local_path(table.location()) / name
-    folder.parent.mkdir(exist_ok=True)
-    staged.rename(folder)
-    return [f"{table.location()}/{name}/{file}" for file in names]
-
-
-def _location_of(table: "Table") -> Location:
-    """The folder of a table, or its prefix in a store."""
-    address = table.location()
-    return store_location(address) if in_store(address) else FolderLocation(local_path(address))
-
-
-def _taken(table: "Table", staged: StagedFiles) -> list[str]:
-    """The addresses of staged files as the table has them from its next commit on; until then they are orphans."""
-    names = [file.name for file in staged.files]
-    if isinstance(staged.location, FolderLocation):
-        return into_table(table, staged.folder, names)
-    location = staged.location.taken(staged.location)
-    return [location.file(name) for name in names]
-
-
-def _remove(staged: StagedFiles, files: list[str]) -> None:
-    if isinstance(staged.location, FolderLocation):
-        remove_folder(files)
-    else:
-        staged.location.remove_all()
-
-
-def _folder_of(landing: Landing) -> str:
-    """The name of the prefix with all files of an interval, of each of its runs."""
-    return f"{_LANDED}-{note_name(landing.interval.consumer, landing.interval.name).rpartition('.')[2]}"
-
-
-def _remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:
-    """Remove files in a store that killed runs of the interval have left.
-
-    The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
-    a newer generation may: its files stay. Files that any snapshot has stay.
-    """
-    if isinstance(staged.location, FolderLocation):
-        return
-    # The rows are in the table: what cannot be removed now goes with the next generation.
-    with suppress(LandingError, OSError, ValueError):
-        location = store_location(f"{table.location()}/{_DATA}/{_folder_of(landing)}")
-        own = {staged.location.file(each.name) for each in staged.files}
-        older = (each for each in location.names() if int(each.partition("-")[0]) <= landing.generation)
-        others = {location.file(each): each for each in older}
-        if others.keys() - own:
-            known = own | set(table.inspect.all_files()["file_path"].to_pylist())
-            location.remove([name for address, name in others.items() if address not in known])
-
-
 def try_once(table: "Table") -> None:
     """Let a commit that loses a race fail. This object only: the table's own setting does not change."""
     table.metadata.properties[_RETRIES] = "0"
-
-
-def remove_folder(files: list[str]) -> None:
-    """Remove the files of a landing that another run was faster with."""
-    if files:
-        shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
 
 
 def _commit(table: "Table", files: list[str], holding: Holding, action: Action, grown: "pa.Schema") -> None:

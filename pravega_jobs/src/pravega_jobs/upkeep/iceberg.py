@@ -25,8 +25,9 @@ from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
-from pravega_jobs.landing.iceberg import Iceberg, into_table, try_once
+from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
+from pravega_jobs.landing.iceberg_files import into_table
 from pravega_jobs.landing.staged_files import locked, new_folder
 from pravega_jobs.upkeep.iceberg_files import expire, remove_files, works_of
 from pravega_jobs.upkeep.leftovers import folder_of, remove_staged

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.iceberg import Iceberg, into_table, remove_folder, try_once
+from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
+from pravega_jobs.landing.iceberg_files import into_table, remove_folder
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location
 from pravega_jobs.landing.parquet import local_path

@@ -1,0 +1,90 @@
+"""Files of landings into an Iceberg table: beside its own until a commit, in a folder or in a store."""
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing.iceberg_standing import note_name
+from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
+from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.rules import Landing
+from pravega_jobs.landing.staged_files import StagedFiles
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+_WORK: Final = ".landing"
+# The folder of the files of a table, and the begin of the names of folders in it.
+_DATA: Final = "data"
+_LANDED: Final = "landing"
+
+
+def staging_of(table: "Table", landing: Landing) -> Location:
+    """The location in which runs of a landing stage their files, each under another name."""
+    root = location_of(table)
+    return root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(folder_of(landing))
+
+
+def location_of(table: "Table") -> Location:
+    """The folder of a table, or its prefix in a store."""
+    address = table.location()
+    return store_location(address) if in_store(address) else FolderLocation(local_path(address))
+
+
+def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
+    """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
+    name = f"{_DATA}/{_LANDED}-{staged.name}"
+    folder = local_path(table.location()) / name
+    folder.parent.mkdir(exist_ok=True)
+    staged.rename(folder)
+    return [f"{table.location()}/{name}/{file}" for file in names]
+
+
+def taken(table: "Table", staged: StagedFiles) -> list[str]:
+    """The addresses of staged files as the table has them from its next commit on; until then they are orphans."""
+    names = [file.name for file in staged.files]
+    if isinstance(staged.location, FolderLocation):
+        return into_table(table, staged.folder, names)
+    location = staged.location.taken(staged.location)
+    return [location.file(name) for name in names]
+
+
+def remove_staged(staged: StagedFiles, files: list[str]) -> None:
+    """Remove the files of a landing that the table does not take."""
+    if isinstance(staged.location, FolderLocation):
+        remove_folder(files)
+    else:
+        staged.location.remove_all()
+
+
+def remove_folder(files: list[str]) -> None:
+    """Remove the files of a landing that another run was faster with."""
+    if files:
+        shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
+
+
+def folder_of(landing: Landing) -> str:
+    """The name of the prefix with all files of an interval, of each of its runs."""
+    return f"{_LANDED}-{note_name(landing.interval.consumer, landing.interval.name).rpartition('.')[2]}"
+
+
+def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:
+    """Remove files in a store that killed runs of the interval have left.
+
+    The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
+    a newer generation may: its files stay. Files that any snapshot has stay.
+    """
+    if isinstance(staged.location, FolderLocation):
+        return
+    # The rows are in the table: what cannot be removed now goes with the next generation.
+    with suppress(LandingError, OSError, ValueError):
+        location = store_location(f"{table.location()}/{_DATA}/{folder_of(landing)}")
+        own = {staged.location.file(each.name) for each in staged.files}
+        older = (each for each in location.names() if int(each.partition("-")[0]) <= landing.generation)
+        others = {location.file(each): each for each in older}
+        if others.keys() - own:
+            known = own | set(table.inspect.all_files()["file_path"].to_pylist())
+            location.remove([name for address, name in others.items() if address not in known])
