@@ -18,10 +18,12 @@ from tests.integration.pravega_jobs.test_landing_contract import (
     test_runs_of_several_intervals_at_once_all_land,
 )
 
+from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing import Action, Landing
 from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.landing.locations import store_location
 from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.merging import MergeRules, merge_changes
 
 # What all of them must do is the contract of tables.
 __all__ = [
@@ -83,6 +85,12 @@ def test_files_of_a_killed_run_go_once_nobody_can_commit_them(lake):
     assert lake.land(table, landing(generation=2), 2) is Action.REPLACE
     assert lake.leftovers(table) == []
     assert lake.contents(table) == rows("monday", 2)
+
+
+def test_a_merge_into_a_table_in_a_store_is_refused(lake):
+    changes = pa.table({"id": [1], "_change_type": ["insert"], "_sequence": [b"1"]})
+    with pytest.raises(ConfigurationError, match=r"on a mounted file system, and shop.orders is at s3://"):
+        merge_changes(changes, lake.table(), landing(), MergeRules.of(["id"]))
 
 
 def test_files_of_a_run_that_lost_are_gone(lake):

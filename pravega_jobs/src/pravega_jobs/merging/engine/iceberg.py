@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from aiopravega.errors import LandingError
+from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import into_table, remove_folder
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
-from pravega_jobs.landing.locations import FolderLocation, Location
+from pravega_jobs.landing.locations import FolderLocation, Location, in_store
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -85,7 +86,7 @@ class IcebergMerges:
             LandingError: a table cannot have these columns.
         """
         table = self.named.table() or self.named.make_table(columns_for(columns, merge), merge.landing)
-        with new_folder(local_path(table.location()) / _WORK) as folder:
+        with new_folder(_work_of(table)) as folder:
             yield FolderLocation(folder)
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
@@ -131,7 +132,7 @@ class IcebergMerges:
         from pyiceberg.exceptions import CommitFailedException, ValidationException
 
         table, added = self._prepared(staged.schema(), merge)
-        with new_folder(local_path(table.location()) / _WORK) as folder:
+        with new_folder(_work_of(table)) as folder:
             merging = merging_for(merge, _schema(table), folder, files_of(table, merge.rules.key[0]))
             merging.apply_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
@@ -178,6 +179,20 @@ def files_of(table: "Table", key: str) -> list[IcebergFile]:
             bounds = from_bytes(column.field_type, low), from_bytes(column.field_type, high)
         found.append(IcebergFile(table, task, bounds))
     return found
+
+
+def _work_of(table: "Table") -> Path:
+    """The folder in which merges stage files.
+
+    Raises:
+        ConfigurationError: the table is not on a file system of this machine.
+    """
+    if in_store(table.location()):
+        raise ConfigurationError(
+            f"changes are merged into Iceberg tables on a mounted file system, and {'.'.join(table.name())} is at "
+            f"{table.location()}: land the changes there, or merge into a table of a catalog on files"
+        )
+    return local_path(table.location()) / _WORK
 
 
 def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding) -> None:
