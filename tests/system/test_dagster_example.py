@@ -1,4 +1,4 @@
-"""The Dagster example runs: exactly one range becomes files, twice the same bytes, and delays are written once."""
+"""The Dagster examples run: exactly one range becomes files, twice the same bytes, and delays are written once."""
 
 import json
 import sys
@@ -17,8 +17,12 @@ from aiopravega.blocking import PravegaClient
 pytestmark = pytest.mark.xdist_group("dagster_pravega")
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "example_dags" / "dagster" / "flights_delays.py"
+EXAMPLES = ROOT / "example_dags" / "dagster"
 CARRIERS = ("AA", "UA", "B6")
+DELAYS = [
+    {"day": "2013-01-02", "carrier": carrier, "flights": 10, "departed": 9, "delay_minutes": 36.0}
+    for carrier in CARRIERS
+]
 
 
 def flights(day: int) -> list[dict[str, object]]:
@@ -55,11 +59,10 @@ def scope(pravega_config, monkeypatch):
     return name
 
 
-@pytest.fixture
-def example(scope: str, monkeypatch) -> ModuleType:
-    """The example's module, loaded again for the streams of this scope."""
+def loaded(name: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """An example's module, loaded again for the streams of this scope."""
     monkeypatch.syspath_prepend(ROOT)
-    spec = spec_from_file_location("flights_delays_example", EXAMPLE)
+    spec = spec_from_file_location(f"{name}_example", EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -69,23 +72,40 @@ def example(scope: str, monkeypatch) -> ModuleType:
     return module
 
 
+def write_days(client: PravegaClient, stream: StreamName) -> StreamCutRange:
+    """Write the flights of three days; returns the range of the second one."""
+    cuts = []
+    for day in (1, 2, 3):
+        with client.transaction(stream) as transaction:
+            events = flights(day)
+            transaction.write_many(
+                [json.dumps(flight).encode() for flight in events], [str(flight["carrier"]) for flight in events]
+            )
+        cuts.append(client.tail(stream))
+    return StreamCutRange(cuts[0], cuts[1])
+
+
+def delays_of(client: PravegaClient, run: dg.ExecuteInProcessResult, scope: str) -> list[dict[str, Any]]:
+    """The events that a run has written to the stream of delays, by their carriers."""
+    [written] = [
+        event.materialization
+        for event in run.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey([scope, "delays"])
+    ]
+    found = StreamCutRange.from_json(plain(written)["pravega/cuts"])
+    delays: list[dict[str, Any]] = [json.loads(event.data) for event in client.read(found)]
+    return sorted(delays, key=lambda delay: CARRIERS.index(delay["carrier"]))
+
+
 def part_files(folder: Path) -> list[bytes]:
     """The contents of the files that Spark wrote, in the order of their parts."""
     return [path.read_bytes() for path in sorted(folder.glob("part-*"))]
 
 
-def test_the_example_materializes_exactly_one_range(example, scope, pravega_config, tmp_path):
-    stream = StreamName(scope, "flights")
+def test_the_example_materializes_exactly_one_range(scope, monkeypatch, pravega_config, tmp_path):
+    example, stream = loaded("flights_delays", scope, monkeypatch), StreamName(scope, "flights")
     with PravegaClient(pravega_config) as client, dg.DagsterInstance.ephemeral() as instance:
-        cuts = []
-        for day in (1, 2, 3):
-            with client.transaction(stream) as transaction:
-                events = flights(day)
-                transaction.write_many(
-                    [json.dumps(flight).encode() for flight in events], [str(flight["carrier"]) for flight in events]
-                )
-            cuts.append(client.tail(stream))
-        second_day = StreamCutRange(cuts[0], cuts[1])
+        second_day = write_days(client, stream)
 
         def run(folder: Path) -> dg.ExecuteInProcessResult:
             definitions: dg.Definitions = example.defs
@@ -103,17 +123,19 @@ def test_the_example_materializes_exactly_one_range(example, scope, pravega_conf
         assert metadata["pravega/bytes"] == client.distance(second_day.start, second_day.end)
         assert metadata["pravega/events_per_second"] > 0
 
-        [written] = [
-            event.materialization
-            for event in first.get_asset_materialization_events()
-            if event.asset_key == dg.AssetKey([scope, "delays"])
-        ]
-        found = StreamCutRange.from_json(plain(written)["pravega/cuts"])
-        delays = [json.loads(event.data) for event in client.read(found)]
-        assert sorted(delays, key=lambda delay: CARRIERS.index(delay["carrier"])) == [
-            {"day": "2013-01-02", "carrier": carrier, "flights": 10, "departed": 9, "delay_minutes": 36.0}
-            for carrier in CARRIERS
-        ]
+        assert delays_of(client, first, scope) == DELAYS
         assert again.success
         everything = StreamCutRange(UNBOUNDED, UNBOUNDED)
         assert len(list(client.read(everything, StreamName(scope, "delays")))) == 2 * len(CARRIERS)
+
+
+def test_the_example_without_spark_gives_the_same_delays(scope, monkeypatch, pravega_config):
+    example, stream = loaded("flights_polars", scope, monkeypatch), StreamName(scope, "flights")
+    with PravegaClient(pravega_config) as client, dg.DagsterInstance.ephemeral() as instance:
+        client.create_stream(f"{scope}/delays")
+        second_day = write_days(client, stream)
+        definitions: dg.Definitions = example.defs
+        run = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            run_config=example.run_config(second_day.to_json()), instance=instance
+        )
+        assert delays_of(client, run, scope) == DELAYS
