@@ -53,7 +53,9 @@ OF_ARROW = (
 OF_SPARK_IN_JOBS = tuple(
     f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
 )
+OF_ICEBERG_IN_JOBS = ("pravega_jobs.landing.iceberg_catalog", "pravega_jobs.upkeep.iceberg")
 OF_ARROW_IN_JOBS = (
+    *OF_ICEBERG_IN_JOBS,
     "pravega_jobs.merging.",
     "pravega_jobs.landing.local_rows",
     "pravega_jobs.landing.column_types",
@@ -210,7 +212,7 @@ def test_jobs_bring_the_client_and_neither_a_host_nor_tables(environment: Enviro
     assert "Usage: pravega export " in run(pravega, "export", "--help")
     assert {"pyarrow", "deltalake", "duckdb"} <= environment.install("pravega-jobs[arrow,delta,sql]")
     assert run(pravega, "sql", "--help").startswith("Usage: pravega sql ")
-    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS)
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS, *OF_ICEBERG_IN_JOBS)
 
 
 def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> None:

@@ -25,8 +25,10 @@ def _target(table: Iceberg) -> "MergeTarget":
 
 
 def _upkeep(table: Iceberg, rules: "UpkeepRules") -> "Upkept":
-    from pravega_jobs.upkeep.iceberg import keep_up
-
+    try:
+        from pravega_jobs.upkeep.iceberg import keep_up
+    except ImportError:
+        raise PYICEBERG.missing("tables of Iceberg") from None
     return keep_up(table, rules)
 
 

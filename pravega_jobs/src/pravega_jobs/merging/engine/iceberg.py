@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
-from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import into_table, remove_folder
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location, in_store
@@ -130,6 +129,8 @@ class IcebergMerges:
 
     def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
         from pyiceberg.exceptions import CommitFailedException, ValidationException
+
+        from pravega_jobs.landing.iceberg_catalog import catalog_answers
 
         table, added = self._prepared(staged.schema(), merge)
         with new_folder(_work_of(table)) as folder:
