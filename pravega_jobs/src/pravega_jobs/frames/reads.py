@@ -131,10 +131,14 @@ class _Batches:
     count: BatchCount = field(default_factory=BatchCount)
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        """All batches in their order: this thread receives events, and others decode them meanwhile."""
+        """All batches in their order: this thread receives events, and others decode them meanwhile.
+
+        Raw events are made batches by this thread too: to hand them over would cost more.
+        """
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
+        work = self._work(reader)
         try:
-            for done in in_order(self._work(reader), _DECODERS):
+            for done in (one() for one in work) if self.decoding.plan is None else in_order(work, _DECODERS):
                 if isinstance(done, _Block):
                     self.count.seen += done.events
                     yield done.rows
