@@ -148,11 +148,16 @@ class DeltaFolder(LocalFolder):
                 return Landed(action, held)
             holding, since = Holding.of(landing, staged.rows), 0
             try:
-                table = found.table or DeltaTable.create(
-                    self.path, staged.schema(), mode="ignore", storage_options=limits
-                )
+                # What was decided holds for one version of the table: after each change it is decided again.
+                table = found.table
+                if table is None:
+                    DeltaTable.create(self.path, staged.schema(), mode="ignore", storage_options=limits)
+                    continue
                 since = table.version()
-                table = _grown(table, _check(table, staged, landing), staged)
+                grown = _check(table, staged, landing)
+                if grown:
+                    _grown(table, grown, staged)
+                    continue
                 older = self.stored.put(holding)
                 if action is Action.APPEND:
                     location.is_taken = True

@@ -68,10 +68,7 @@ class IcebergMerges:
         Raises:
             LandingError: the changes must not be merged.
         """
-        table = self.named.table()
-        text = None if table is None else table.properties.get(MERGED)
-        settings = None if text is None else TableRules.from_text(text)
-        return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
+        return _decided(self.named.table(), merge, in_order=in_order)
 
     @contextmanager
     def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Location]:
@@ -101,7 +98,7 @@ class IcebergMerges:
             if held is not None:
                 return Merged(Action.NOTHING, held)
             try:
-                return self._commit(staged, merge)
+                return self._commit(staged, merge, in_order=in_order)
             except (CommitFailedException, CommitStateUnknownException, ValidationException):
                 continue  # another commit was first, maybe of this interval; or the next try finds the holding
             except (ValueError, TypeError, NotImplementedError) as error:
@@ -127,12 +124,16 @@ class IcebergMerges:
         table = self.named.table()
         return [] if table is None else files_of(table, key)
 
-    def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
+    def _commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         from pyiceberg.exceptions import CommitFailedException, ValidationException
 
         from pravega_jobs.landing.iceberg_catalog import catalog_answers
 
         table, added = self._prepared(staged.schema(), merge)
+        # Of the version that the commit replaces: another merge may have been first since the last decision.
+        held = _decided(table, merge, in_order=in_order)
+        if held is not None:
+            return Merged(Action.NOTHING, held)
         with new_folder(_work_of(table)) as folder:
             merging = merging_for(merge, _schema(table), folder, files_of(table, merge.rules.key[0]))
             merging.apply_all(chunks(staged, merging.schema, merge))
@@ -180,6 +181,12 @@ def files_of(table: "Table", key: str) -> list[IcebergFile]:
             bounds = from_bytes(column.field_type, low), from_bytes(column.field_type, high)
         found.append(IcebergFile(table, task, bounds))
     return found
+
+
+def _decided(table: "Table | None", merge: Merge, *, in_order: bool) -> Holding | None:
+    text = None if table is None else table.properties.get(MERGED)
+    settings = None if text is None else TableRules.from_text(text)
+    return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
 
 
 def _work_of(table: "Table") -> Path:
