@@ -133,7 +133,7 @@ class _Batches:
     def read(self) -> Iterator[pa.RecordBatch]:
         """All batches in their order: this thread receives events, and others decode them meanwhile.
 
-        Raw events are made batches by this thread too: to hand them over would cost more.
+        This thread also makes the batches of raw events: to hand them over would cost more.
         """
         reader = BulkReader(self.client.locate, self.client.asynchronous.config)
         work = self._work(reader)
