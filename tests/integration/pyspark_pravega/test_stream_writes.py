@@ -275,4 +275,6 @@ def test_a_query_whose_stream_cannot_be_marked_says_so_once(make_stream, client,
     for _ in range(3):  # Spark makes one for each micro-batch
         PravegaStreamWriter(options, StructType().add("event", "string"), overwrite=False)
 
-    assert [record.message.partition(" with")[0] for record in caplog.records] == [f"{sink} is not marked"]
+    # On a slow machine there are also records of requests that are repeated.
+    said = [record.message for record in caplog.records if "marked" in record.message]
+    assert [message.partition(" with")[0] for message in said] == [f"{sink} is not marked"]
