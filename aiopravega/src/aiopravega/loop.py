@@ -7,8 +7,10 @@ new one, because threads do not survive a fork.
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from typing import Any, Generic, TypeVar
+from itertools import chain
+from typing import Any, Generic, TypeVar, cast
 
 from aiopravega.errors import PravegaError
 
@@ -72,6 +74,10 @@ class LoopThread:
             future.cancel()
             raise
 
+    def start(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        """Have the loop's thread run a coroutine; this does not wait."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
     def call_soon(self, callback: Callable[[], object]) -> None:
         """Have the loop's thread call something; this does not wait."""
         self._loop.call_soon_threadsafe(callback)
@@ -80,14 +86,44 @@ class LoopThread:
         """Have the loop's thread call something in `delay` seconds; this does not wait."""
         self._loop.call_soon_threadsafe(self._loop.call_later, delay, callback)
 
-    def iterate(self, items: AsyncIterator[T]) -> Generator[T, None, None]:
+    def iterate(self, items: AsyncIterator[T]) -> "Items[T]":
         """Give the items of an asynchronous iterator to this thread, all that are ready at a time."""
         crossing = _Crossing(items)
+        batches = self._batches(crossing)
+        given = cast(Items[T], Items.from_iterable(batches))
+        given._loop, given._crossing, given._batches = self, crossing, batches  # noqa: SLF001 - no __init__ is called
+        return given
+
+    def _batches(self, crossing: "_Crossing[T]") -> Generator[list[T], None, None]:
         try:
-            while items_ready := self.run(crossing.next_items()):
-                yield from items_ready
-        finally:
+            while batch := self.run(crossing.next_items()):
+                yield batch
+        except GeneratorExit:
+            raise  # `Items` closes the crossing
+        except BaseException:
             self.run(crossing.close())
+            raise
+        self.run(crossing.close())
+
+
+class Items(chain[T]):
+    """The items of an asynchronous iterator, for a thread that blocks: an iterator that `contextlib.closing` closes."""
+
+    _loop: LoopThread
+    _crossing: "_Crossing[T]"
+    _batches: Generator[list[T], None, None]
+
+    def close(self) -> None:
+        """End it early, and wait until what it uses is closed."""
+        self._batches.close()
+        deque(self, maxlen=0)  # what is left of the last batch
+        self._loop.run(self._crossing.close())
+
+    def __del__(self) -> None:
+        # The garbage collector drops objects in any thread, also in one that the loop itself waits for: so this may
+        # not wait for the loop.
+        if not self._crossing.closed and self._loop.pid == os.getpid():
+            self._loop.start(self._crossing.close())
 
 
 class _Crossing(Generic[T]):
@@ -97,7 +133,7 @@ class _Crossing(Generic[T]):
         self._items = items
         self._waiting: list[T] = []
         self._fetching: asyncio.Task[None] | None = None
-        self._ended = False
+        self._ended = self.closed = False
         self._filled, self._emptied = asyncio.Event(), asyncio.Event()
 
     async def next_items(self) -> list[T]:
@@ -127,6 +163,7 @@ class _Crossing(Generic[T]):
 
     async def close(self) -> None:
         """Drop the fetched items, and close the iterator."""
+        self.closed = True
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.gather(self._fetching, return_exceptions=True)

@@ -234,7 +234,7 @@ async def test_an_outage_is_waited_out(stream, write, away, caplog):
     assert [line.split(",")[0] for line in about[:1]] == [f"{stream} cannot be checked"]
     assert [f"{stream} can be checked again" in line for line in about] == [False, True]
     # Before the outage is one, the client says that it tries again; then each check would say so.
-    checks = [record for record in caplog.records if "trying again" in record.message]
+    checks = [record for record in caplog.records if "trying again" in record.getMessage()]
     assert [record.levelno for record in checks[:1]] == [logging.INFO]
     assert {record.levelno for record in checks[1:]} == {logging.DEBUG}
 

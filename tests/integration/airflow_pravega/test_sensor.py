@@ -209,5 +209,5 @@ def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, aw
     assert run.state() == "failed"
     assert run.tries() == 1  # as Airflow has it for sensors that have timed out
     assert away.refused > 1
-    levels = [record.levelno for record in caplog.records if "trying again" in record.message]
+    levels = [record.levelno for record in caplog.records if "trying again" in record.getMessage()]
     assert levels.count(logging.INFO) == 1  # one line, and not one for each check

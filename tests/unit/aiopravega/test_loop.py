@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 
 import pytest
@@ -55,6 +56,35 @@ def test_items_are_fetched_when_asked_for_and_an_early_stop_closes():
     items.close()
     assert numbers.given < 2000
     assert numbers.closed
+
+
+def test_a_closed_iterator_gives_nothing_more():
+    items = LoopThread.shared().iterate(Numbers(10).all())
+    assert next(items) == 1
+    items.close()
+    assert list(items) == []
+
+
+def test_dropped_items_close_while_the_loop_waits_for_that_thread():
+    closed = threading.Event()
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.set()
+
+    items = [LoopThread.shared().iterate(numbers())]
+    assert next(items[0]) == 1
+
+    async def drop() -> None:  # as the garbage collector may do it in a thread that the loop starts
+        thread = threading.Thread(target=items.clear)
+        thread.start()
+        thread.join()
+
+    LoopThread.shared().run(drop())
+    assert closed.wait(60)
 
 
 def test_an_item_comes_over_while_the_next_one_is_waited_for():

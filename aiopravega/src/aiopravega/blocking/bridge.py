@@ -6,13 +6,13 @@ the methods themselves.
 """
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from functools import update_wrapper
 from types import GenericAlias, TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, get_args, overload
 
-from aiopravega.loop import LoopThread
+from aiopravega.loop import Items, LoopThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -143,15 +143,15 @@ def calls(method: Callable[..., Any], face: Callable[[LoopThread, Any], Any] | N
 
 def iterates(
     method: Callable[Concatenate[A, P], AsyncIterator[T]],
-) -> Callable[Concatenate[Twin[A], P], Generator[T, None, None]]:
+) -> Callable[Concatenate[Twin[A], P], Items[T]]:
     """The blocking form of a method whose result is used with `async for`."""
 
-    def call(twin: Twin[A], /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+    def call(twin: Twin[A], /, *args: P.args, **kwargs: P.kwargs) -> Items[T]:
         return twin.loop.iterate(method(twin.asynchronous, *args, **kwargs))
 
     (item, *_) = get_args(inspect.signature(method).return_annotation)
-    returns = GenericAlias(Generator, (item, None, None))
-    return cast(Callable[Concatenate[Twin[A], P], Generator[T, None, None]], derived(call, method, returns))
+    returns = GenericAlias(Items, (item,))
+    return cast(Callable[Concatenate[Twin[A], P], Items[T]], derived(call, method, returns))
 
 
 class Shown(Protocol[A_contra, T_co]):

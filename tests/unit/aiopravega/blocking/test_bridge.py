@@ -4,13 +4,13 @@ import asyncio
 import inspect
 import pydoc
 import threading
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator
 from typing import Self
 
 import pytest
 
 from aiopravega.blocking.bridge import Face, OpenFace, Twin, calls, iterates, resembles, shows, waits, waits_with
-from aiopravega.loop import LoopThread
+from aiopravega.loop import Items, LoopThread
 
 
 class AioShelf:
@@ -145,7 +145,7 @@ def test_a_function_with_types_of_its_own_has_the_docstring_only(shelf):
 
 def test_inspect_shows_the_signature_of_the_coroutine_without_its_async(shelf):
     assert str(inspect.signature(shelf.find)) == "(title: str, *, strict: bool = False) -> int"
-    assert inspect.signature(Shelf.titles).return_annotation == Generator[str, None, None]
+    assert inspect.signature(Shelf.titles).return_annotation == Items[str]
     assert inspect.signature(Library.neighbour).return_annotation is Shelf
     assert inspect.signature(count_books).return_annotation is int
     assert not inspect.iscoroutinefunction(Shelf.find)

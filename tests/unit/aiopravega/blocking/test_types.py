@@ -1,6 +1,5 @@
 """mypy sees through the bridge: this module is checked with `make check`, and a wrong call in it must be one."""
 
-from collections.abc import Generator
 from typing import assert_type
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from aiopravega.control import TransactionState
 from aiopravega.event_time import Watermark
 from aiopravega.intervals import BackfillPlan, NextStart
 from aiopravega.ledger import CutRecord, Interval, StoredCommit
+from aiopravega.loop import Items
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap
 from aiopravega.schema import Encoding, GroupProperties, VersionInfo
@@ -24,8 +24,8 @@ def results(client: PravegaClient, txn_id: UUID, wanted: StreamCutRange) -> None
     assert_type(client.config, PravegaConfig)
     assert_type(client.head("examples/orders"), StreamCut)
     assert_type(client.split(wanted, max_bytes=1000), list[StreamCutRange])
-    assert_type(client.read(wanted), Generator[Event, None, None])
-    assert_type(client.watermarks("examples/orders", follow=True), Generator[Watermark, None, None])
+    assert_type(client.read(wanted), Items[Event])
+    assert_type(client.watermarks("examples/orders", follow=True), Items[Watermark])
     assert_type(client.attach_transaction("examples/orders", txn_id), TransactionHandle)
     assert_type(client.open_transaction("examples/orders", lease=30).state(), TransactionState)
     assert_type(client.commit_ledger("examples"), CommitLedger)
@@ -39,7 +39,7 @@ def results(client: PravegaClient, txn_id: UUID, wanted: StreamCutRange) -> None
 def objects(registry: SchemaRegistry, form: EventFormat, ledger: CommitLedger, stream: StreamName) -> None:
     """What the other clients return; never called, only checked."""
     assert_type(ledger.lookup(stream, "daily"), StoredCommit | None)
-    assert_type(registry.groups("examples"), Generator[tuple[str, GroupProperties], None, None])
+    assert_type(registry.groups("examples"), Items[tuple[str, GroupProperties]])
     assert_type(registry.add_schema("orders", form.info), VersionInfo)
     assert_type(open_serializer(registry, "orders", form, header=False), Serializer)
     assert_type(open_deserializer(registry, "orders", form, limit=10), Deserializer)
