@@ -269,7 +269,9 @@ class DeltaStoreLake(DeltaLake):
 
     def leftovers(self, table: Any) -> list[str]:
         found = self.objects(table.path)
-        logs = b"".join(value for name, value in found.items() if name.startswith("_delta_log/")).decode()
+        logs = b"".join(
+            value for name, value in found.items() if name.startswith("_delta_log/") and name.endswith(".json")
+        ).decode()
         return [name for name in found if name.startswith("landing-") and name not in logs]
 
 

@@ -17,8 +17,9 @@ from pravega_jobs.landing.delta_holdings import (
     commit_properties,
     committed,
     predicate,
-    staged_name,
+    staged_of,
 )
+from pravega_jobs.landing.delta_leftovers import remove_leftovers
 from pravega_jobs.landing.delta_log import limits_of
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation, StoreLocation
@@ -92,7 +93,7 @@ class DeltaFolder(LocalFolder):
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_location(self.stored.store or FolderLocation(self.stored.work), staged_name(landing)) as location:
+        with new_location(self.stored.staging(landing), str(landing.generation)) as location:
             yield rows.write_files(landing, location, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
@@ -146,17 +147,21 @@ class DeltaFolder(LocalFolder):
             action, held = decide(found, landing)
             if held is not None:
                 return Landed(action, held)
-            holding, since = Holding.of(landing, staged.rows), 0
+            holding, since, table = Holding.of(landing, staged.rows), 0, found.table
             try:
-                table = found.table or DeltaTable.create(
-                    self.path, staged.schema(), mode="ignore", storage_options=limits
-                )
+                if table is None:
+                    DeltaTable.create(self.path, staged.schema(), mode="ignore", storage_options=limits)
+                    continue  # another run may have made the table, and landed: it is asked again
                 since = table.version()
-                table = _grown(table, _check(table, staged, landing), staged)
+                grown = _check(table, staged, landing)
+                if grown.added:
+                    _grown(table, grown, staged)
+                    continue  # other commits may have been between: the table is asked again
                 older = self.stored.put(holding)
                 if action is Action.APPEND:
                     location.is_taken = True
-                    _add(table, staged, run, holding, commit_properties(holding, run))
+                    folder = f"{staged_of(holding.consumer, holding.interval)}/{run}"
+                    _add(table, staged, folder, holding, commit_properties(holding, run))
                 else:
                     _replace(table, staged, holding, commit_properties(holding, run))
             except (DeltaError, OSError) as error:
@@ -170,6 +175,7 @@ class DeltaFolder(LocalFolder):
                     location.is_taken = False  # another commit is in the log instead
                     continue
             self.stored.forget(older)
+            remove_leftovers(self.stored, landing, location)
             return Landed(action, holding)
         raise TableUnavailableError(
             f"{landing}: {_TRIES} commits to {self.path} were refused, since others were first. Run it again"

@@ -188,7 +188,10 @@ class StoreLocation:
         import pyarrow as pa
 
         with _answers(self):
-            size = int(obstore.head(self._store, self._key(name))["size"])
+            try:
+                size = int(obstore.head(self._store, self._key(name))["size"])
+            except FileNotFoundError:  # its text has pages for developers of the library
+                raise FileNotFoundError(f"{self.file(name)} is not there") from None
             return pa.PythonFile(_Ranges(self._store, self._key(name), size), "r")
 
     def taken(self, target: Location) -> Location:
@@ -219,14 +222,18 @@ class StoreLocation:
         with _answers(self):
             obstore.put(self._store, self._key(name), value)
 
-    def names(self) -> list[str]:
-        """The names of all files, in order; of a file in a location below, its path."""
+    def sizes(self) -> dict[str, int]:
+        """The bytes of all files by their names; of a file in a location below, its path is the name."""
         import obstore
 
         prefix = self._key("")
         with _answers(self):
-            found = [str(each["path"]) for some in obstore.list(self._store, prefix) for each in some]
-        return sorted(path.removeprefix(prefix) for path in found)
+            found = [each for some in obstore.list(self._store, prefix) for each in some]
+        return {str(each["path"]).removeprefix(prefix): int(each["size"]) for each in found}
+
+    def names(self) -> list[str]:
+        """The names of all files, in order; of a file in a location below, its path."""
+        return sorted(self.sizes())
 
     def remove(self, names: list[str]) -> None:
         """Remove files, as far as they are there."""
