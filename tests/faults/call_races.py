@@ -1,4 +1,4 @@
-"""Let something happen right before a call of a function of C, such as a commit: no code of ours is replaced."""
+"""Let something happen right before a call of a function, such as a commit: no code of ours is replaced."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,10 +9,10 @@ from typing import Any
 
 @contextmanager
 def right_before(name: str, other: Callable[[], object]) -> Iterator[None]:
-    """Run something once, before the first call of a function of C in the block, in the same thread.
+    """Run something once, before the first call of a function in the block, in the same thread.
 
     Args:
-        name: the function.
+        name: the function, of C or of Python.
         other: what is run.
 
     Raises:
@@ -20,9 +20,10 @@ def right_before(name: str, other: Callable[[], object]) -> Iterator[None]:
     """
     ran = False
 
-    def watch(_: FrameType, event: str, called: Any) -> None:
+    def watch(frame: FrameType, event: str, called: Any) -> None:
         nonlocal ran
-        if event == "c_call" and getattr(called, "__name__", None) == name:
+        found = {"call": frame.f_code.co_name, "c_call": getattr(called, "__name__", None)}.get(event)
+        if found == name:
             sys.setprofile(None)
             ran = True
             other()

@@ -15,12 +15,11 @@ from pravega_jobs.landing.delta_holdings import (
     DeltaHoldings,
     DeltaStanding,
     commit_properties,
-    committed,
     predicate,
     staged_of,
 )
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
-from pravega_jobs.landing.delta_log import limits_of
+from pravega_jobs.landing.delta_log import is_committed, limits_of
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation, StoreLocation
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
@@ -139,7 +138,7 @@ class DeltaFolder(LocalFolder):
             TableUnavailableError: the store did not answer clearly, or others were first each time.
         """
         from deltalake import DeltaTable
-        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.exceptions import DeltaError
 
         run, limits = location.address.rpartition("/")[2], limits_of(self.path)
         for _ in range(_TRIES):
@@ -165,13 +164,7 @@ class DeltaFolder(LocalFolder):
                 else:
                     _replace(table, staged, holding, commit_properties(holding, run))
             except (DeltaError, OSError) as error:
-                now = self.stored.table()
-                if now is None or not committed(now, run, since):
-                    if not isinstance(error, CommitFailedError):
-                        raise TableUnavailableError(
-                            f"{landing}: the commit to {self.path} had no clear answer: {error}. Run it again: it "
-                            "finds out what the table holds"
-                        ) from error
+                if not is_committed(self.stored.table(), run, since, error, f"{landing}: the commit to {self.path}"):
                     location.is_taken = False  # another commit is in the log instead
                     continue
             self.stored.forget(older)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError, TableUnavailableError
-from pravega_jobs.landing.delta_log import DeltaLog, limits_of
+from pravega_jobs.landing.delta_log import RUN, DeltaLog, limits_of
 from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, in_store, store_location
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import (
@@ -41,7 +41,6 @@ LOG: Final = "_delta_log"
 _NOTE: Final = ".json"
 # In a store: the prefix of an interval, and in it one of each run, which begins with the generation.
 _STAGED_FILE: Final = re.compile(r"(landing-[0-9a-f]{24})/([0-9]+)-[0-9a-f]{32}/.+")
-_RUN: Final = "pravega_run"
 _APPLICATION: Final = "pravega landing"
 DELTALAKE: Final = Library("deltalake", "delta")
 
@@ -252,12 +251,6 @@ def staged_of(consumer: str, interval: str) -> str:
     return f"landing-{_digest(consumer, interval)}"
 
 
-def committed(table: "DeltaTable", run: str, since: int) -> bool:
-    """True if a commit of a run is in a table's log after a version: its answer may have been lost."""
-    commits = table.version() - since
-    return commits > 0 and any(each.get(_RUN) == run for each in table.history(commits))
-
-
 def commit_properties(holding: Holding, run: str | None = None) -> Any:
     """The transactions of a landing, for its commit.
 
@@ -270,7 +263,7 @@ def commit_properties(holding: Holding, run: str | None = None) -> Any:
 
     ids = _interval_id(holding.consumer, holding.interval), _range_id(holding)
     return CommitProperties(
-        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {_RUN: run}),
+        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {RUN: run}),
         max_commit_retries=None if run is None else 0,
         app_transactions=[Transaction(each, holding.generation) for each in ids],
     )
