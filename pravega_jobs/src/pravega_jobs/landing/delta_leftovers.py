@@ -7,10 +7,11 @@ long as one of the table's versions that can be read or restored has them.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import unquote
 
 from aiopravega.errors import LandingError
@@ -47,23 +48,93 @@ class LogFiles:
 
         found = cls({unquote(path) for path in pa.table(table.get_add_actions())["path"].to_pylist()})
         for commit in commits:
-            for line in commit.decode().splitlines():
-                if line.startswith('{"add"'):
-                    found.added.add(unquote(json.loads(line)["add"]["path"]))
-                elif line.startswith('{"remove"'):
-                    about = json.loads(line)["remove"]
-                    name, time = unquote(about["path"]), (about.get("deletionTimestamp") or 0) / _MILLISECONDS
-                    found.removed[name] = max(found.removed.get(name, 0), time)
+            found._read(commit.decode().splitlines())
         return found
-
-    @classmethod
-    def in_store(cls, table: "DeltaTable", store: StoreLocation) -> Self:
-        """The files of a table in a store."""
-        return cls.of(table, _commits(store.child(LOG)))
 
     def has(self, name: str) -> bool:
         """True if a version of the table that can be read has a file, or may have it."""
         return name in self.now or name in self.added or name in self.removed
+
+    def _read(self, lines: list[str]) -> None:
+        described = (json.loads(line)["commitInfo"] for line in lines if line.startswith('{"commitInfo"'))
+        committed = next(described, dict[str, Any]()).get("timestamp")
+        for line in lines:
+            if line.startswith('{"add"'):
+                self.added.add(unquote(json.loads(line)["add"]["path"]))
+            elif line.startswith('{"remove"'):
+                file = json.loads(line)["remove"]
+                time = file.get("deletionTimestamp") or committed or math.inf
+                name = unquote(file["path"])
+                self.removed[name] = max(self.removed.get(name, 0), time / _MILLISECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """The files in the store of a table, and what its log says of them.
+
+    Args:
+        sizes: the bytes of each file by its name.
+        log: the files by the log, as it was after these were listed: what a commit has taken meanwhile is seen.
+        generations: the generations of the intervals that the table holds, by the names of their prefixes.
+    """
+
+    sizes: dict[str, int]
+    log: LogFiles
+    generations: dict[str, int]
+
+    @classmethod
+    def of(cls, stored: DeltaHoldings) -> Self:
+        """All files in the store of a table.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+            TableUnavailableError: the store cannot be asked.
+        """
+        assert stored.store is not None
+        sizes, found = stored.store.sizes(), stored.standing()
+        return cls._of(stored.store, sizes, found.table, [each for each in found.notes() if found.counts(each)])
+
+    @classmethod
+    def of_interval(cls, stored: DeltaHoldings, landing: Landing, own: str) -> Self:
+        """The files that runs of an interval have staged, but for those whose addresses begin with `own`."""
+        assert stored.store is not None
+        prefix = staged_of(landing.interval.consumer, landing.interval.name)
+        inside = stored.store.child(prefix)
+        sizes = {
+            f"{prefix}/{name}": size for name, size in inside.sizes().items() if not inside.file(name).startswith(own)
+        }
+        if not sizes:
+            return cls({}, LogFiles(set()), {})
+        found = stored.standing()
+        note = found.note(landing)
+        return cls._of(stored.store, sizes, found.table, [note] if note is not None and found.counts(note) else [])
+
+    @classmethod
+    def _of(
+        cls, store: StoreLocation, sizes: dict[str, int], table: "DeltaTable | None", held: Iterable[Holding]
+    ) -> Self:
+        generations = {staged_of(each.consumer, each.interval): each.generation for each in held}
+        log = LogFiles(set()) if table is None else LogFiles.of(table, _commits(store.child(LOG)))
+        return cls(sizes, log, generations)
+
+    def leftovers(self) -> list[str]:
+        """The files that no commit can take, and no version of the table has."""
+        return [name for name in self.sizes if self._is_late(name) and not self.log.has(name)]
+
+    def replaced(self, before: float) -> list[str]:
+        """The files that commits before a time, in seconds since 1970, have taken out of the table."""
+        gone = (name for name, time in self.log.removed.items() if time <= before and name not in self.log.now)
+        return [name for name in gone if name in self.sizes]
+
+    def unknown(self) -> list[str]:
+        """The files that no version has, and that runs of ours have not staged."""
+        others = (name for name in self.sizes if not name.startswith("_") and "/_" not in name)
+        return [name for name in others if staged_by(name) is None and not self.log.has(name)]
+
+    def _is_late(self, name: str) -> bool:
+        """True if the table holds the interval of a staged file with its generation, or with a newer one."""
+        run = staged_by(name)
+        return run is not None and self.generations.get(run[0], 0) >= run[1]
 
 
 def leftovers(stored: DeltaHoldings) -> dict[str, int]:
@@ -75,11 +146,8 @@ def leftovers(stored: DeltaHoldings) -> dict[str, int]:
     """
     if stored.store is None:
         return {}
-    # Listed before the table is asked, so that a commit which has taken one of them meanwhile is seen.
-    files = stored.store.sizes()
-    found = stored.standing()
-    held = [each for each in found.notes() if found.counts(each)]
-    return _proven(stored.store, files, found.table, held)
+    found = StoreFiles.of(stored)
+    return {name: found.sizes[name] for name in found.leftovers()}
 
 
 def remove_leftovers(stored: DeltaHoldings, landing: Landing, own: StoreLocation) -> None:
@@ -93,31 +161,7 @@ def remove_leftovers(stored: DeltaHoldings, landing: Landing, own: StoreLocation
     # The rows are in the table: what cannot be removed now goes with the next generation, or with an upkeep.
     with suppress(LandingError, OSError):
         assert stored.store is not None
-        prefix = staged_of(landing.interval.consumer, landing.interval.name)
-        files = {f"{prefix}/{name}": size for name, size in stored.store.child(prefix).sizes().items()}
-        others = {name: size for name, size in files.items() if not stored.store.file(name).startswith(own.file(""))}
-        if others:
-            found = stored.standing()
-            note = found.note(landing)
-            held = [] if note is None or not found.counts(note) else [note]
-            stored.store.remove(list(_proven(stored.store, others, found.table, held)))
-
-
-def _proven(
-    store: StoreLocation, files: dict[str, int], table: "DeltaTable | None", held: Collection[Holding]
-) -> dict[str, int]:
-    """Those of some files that no commit can take, and no version of the table has."""
-    generations = {staged_of(each.consumer, each.interval): each.generation for each in held}
-    found = {name: size for name, size in files.items() if _is_late(staged_by(name), generations)}
-    if table is None or not found:
-        return {}
-    known = LogFiles.in_store(table, store)
-    return {name: size for name, size in found.items() if not known.has(name)}
-
-
-def _is_late(run: tuple[str, int] | None, generations: dict[str, int]) -> bool:
-    """True if the table holds the interval of a run with its generation, or with a newer one."""
-    return run is not None and generations.get(run[0], 0) >= run[1]
+        stored.store.remove(StoreFiles.of_interval(stored, landing, own.file("")).leftovers())
 
 
 def _commits(log: StoreLocation) -> Iterator[bytes]:

@@ -68,7 +68,12 @@ def remove_folder(files: list[str]) -> None:
 
 def folder_of(landing: Landing) -> str:
     """The name of the prefix with all files of an interval, of each of its runs."""
-    return f"{_LANDED}-{note_name(landing.interval.consumer, landing.interval.name).rpartition('.')[2]}"
+    return staged_of(landing.interval.consumer, landing.interval.name)
+
+
+def staged_of(consumer: str, interval: str) -> str:
+    """The name of the prefix with all files of an interval."""
+    return f"{_LANDED}-{note_name(consumer, interval).rpartition('.')[2]}"
 
 
 def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:
