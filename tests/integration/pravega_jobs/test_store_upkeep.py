@@ -124,7 +124,7 @@ def killed(kind) -> Any:
 
 
 # All steps take minutes.
-@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 13])
+@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 29])
 def test_a_merge_killed_at_any_step_is_there_or_not_and_is_completed(make_lake, killed, stride):
     before, after = {1: 10, 2: 20, 3: 30}, {1: 11, 3: 30, 4: 40}
     for step in range(0, 1000, stride):
@@ -144,7 +144,7 @@ def test_a_merge_killed_at_any_step_is_there_or_not_and_is_completed(make_lake, 
     assert len(table.holdings()) == 2
 
 
-@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 17])
+@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 43])
 def test_an_upkeep_killed_at_any_step_is_completed_by_the_next(lake, table, killed, stride):
     expected = rows("sunday", 9)
     lake.land(table, landing("sunday"), 9)

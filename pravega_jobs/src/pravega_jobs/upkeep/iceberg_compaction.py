@@ -64,7 +64,7 @@ class Counts:
         self.left: list[str] = []
 
     def count(self, done: Sequence[_Group]) -> None:
-        """Set the counts to those of some groups."""
+        """Set the counts, by the groups whose files were replaced."""
         self.files = sum(len(each.tasks) for each in done)
         self.size = sum(task.file.file_size_in_bytes for each in done for task in each.tasks)
         self.new_files = len(done)

@@ -165,25 +165,25 @@ def files_of(table: "Table", snapshots: "list[Snapshot]") -> set[str]:
     manifests = {}
     found = set[str]()
     for snapshot in snapshots:
-        found.add(_place(snapshot.manifest_list))
+        found.add(_known_as(snapshot.manifest_list))
         manifests.update({each.manifest_path: each for each in snapshot.manifests(table.io)})
     for path, manifest in manifests.items():
-        found.add(_place(path))
+        found.add(_known_as(path))
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-            found.add(_place(entry.data_file.file_path))
+            found.add(_known_as(entry.data_file.file_path))
     return found
 
 
 def _metadata_files(table: "Table") -> Iterator[str]:
     """The table's metadata, older ones that it names, and statistics."""
     about = table.metadata
-    yield _place(table.metadata_location)
-    yield from (_place(each.metadata_file) for each in about.metadata_log)
-    yield from (_place(each.statistics_path) for each in about.statistics)
-    yield from (_place(each.statistics_path) for each in about.partition_statistics)
+    yield _known_as(table.metadata_location)
+    yield from (_known_as(each.metadata_file) for each in about.metadata_log)
+    yield from (_known_as(each.statistics_path) for each in about.statistics)
+    yield from (_known_as(each.statistics_path) for each in about.partition_statistics)
 
 
-def _place(address: str) -> str:
+def _known_as(address: str) -> str:
     return address if in_store(address) else str(local_path(address))
 
 

@@ -256,23 +256,23 @@ def _removals(merging: Merging) -> list[Any]:
     return [RemoveAction(each["path"], True, now, each["size_bytes"], {}) for each in found]
 
 
-def _replace(table: "DeltaTable", merging: Merging, place: str, folder: Path, properties: Any) -> None:
+def _replace(table: "DeltaTable", merging: Merging, prefix: str, folder: Path, properties: Any) -> None:
     """Replace the files of the table in one commit.
 
     Args:
         table: the table.
         merging: the files.
-        place: where the new files are in the table.
+        prefix: where the new files are in the table.
         folder: the folder in which this process has them.
         properties: the properties of the commit.
     """
-    added = [_addition(place, folder / each.path.name, each, merging.merge) for each in merging.added]
+    added = [_addition(prefix, folder / each.path.name, each, merging.merge) for each in merging.added]
     table.create_write_transaction(
         [*_removals(merging), *added], mode="append", schema=table.schema(), commit_properties=properties
     )
 
 
-def _addition(place: str, path: Path, file: NewFile, merge: Merge) -> Any:
+def _addition(prefix: str, path: Path, file: NewFile, merge: Merge) -> Any:
     from deltalake.transaction import AddAction
 
     stats: dict[str, Any] = {"numRecords": file.rows}
@@ -281,7 +281,7 @@ def _addition(place: str, path: Path, file: NewFile, merge: Merge) -> Any:
         low, high = (each if isinstance(each, int) else str(each) for each in file.bounds)
         stats |= {"minValues": {name: low}, "maxValues": {name: high}, "nullCount": {name: 0}}
     return AddAction(
-        path=f"{place}/{path.name}",
+        path=f"{prefix}/{path.name}",
         size=path.stat().st_size,
         partition_values={},
         modification_time=int(time.time() * _MILLISECONDS),
