@@ -5,6 +5,7 @@ Run as a program, it lands once for each line of its input, each time in a fork 
 # long because: one class for each kind of table, with all that may happen to it
 
 import json
+import os
 import shutil
 import sys
 import uuid
@@ -29,6 +30,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing, ParquetFolder, Postgres
 from pravega_jobs.landing.local_rows import LocalRows
+from pravega_jobs.landing.locations import store_location
 from pravega_jobs.landing.postgres import StagedCopy
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -269,7 +271,9 @@ class DeltaStoreLake(DeltaLake):
 
     def leftovers(self, table: Any) -> list[str]:
         found = self.objects(table.path)
-        logs = b"".join(value for name, value in found.items() if name.startswith("_delta_log/")).decode()
+        logs = b"".join(
+            value for name, value in found.items() if name.startswith("_delta_log/") and name.endswith(".json")
+        ).decode()
         return [name for name in found if name.startswith("landing-") and name not in logs]
 
 
@@ -317,6 +321,40 @@ class IcebergLake(FileLake):
         renamed = self.table("renamed")
         load_catalog("default", **self.properties).rename_table(table.identifier, renamed.identifier)
         return renamed
+
+
+class IcebergStoreLake(IcebergLake):
+    """A catalog on the disk, whose tables are on the S3 server of the environment.
+
+    The lake is named by the folder of the catalog, `#` and the address.
+    """
+
+    calls: ClassVar[set[str]] = {"put", "open_writer", "close", "delete", "head", "execute", "commit"}
+    keeps_files_of_killed_runs = True
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.folder, _, self.address = where.rpartition("#")
+
+    @property
+    def properties(self) -> dict[str, str]:
+        # pyiceberg does not take the endpoint from the environment.
+        store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
+        return {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": self.address, **store}
+
+    def make(self) -> None:
+        Path(self.folder).mkdir(exist_ok=True)
+        load_catalog("default", **self.properties).create_namespace("shop")
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
+            yield staged
+
+    def leftovers(self, table: Any) -> list[str]:
+        known = set(table.load().inspect.all_files()["file_path"].to_pylist())
+        data = store_location(f"{table.load().location()}/data")
+        return [name for name in data.names() if data.file(name) not in known]
 
 
 class PostgresLake(Lake):
@@ -393,6 +431,7 @@ LAKES: dict[str, type[Any]] = {
     "delta": DeltaLake,
     "delta-s3": DeltaStoreLake,
     "iceberg": IcebergLake,
+    "iceberg-s3": IcebergStoreLake,
     "postgres": PostgresLake,
 }
 
@@ -405,8 +444,8 @@ def new_lake(kind: str, where: str) -> Any:
     return lake
 
 
-def new_table(kind: str, folder: Path, *, make: bool = True) -> Any:
-    """A table of files that shares nothing with another one; `make` makes its catalog."""
+def new_table(kind: str, folder: Path | str, *, make: bool = True) -> Any:
+    """A table of files that shares nothing with another one; `make` makes its catalog. `folder` names its lake."""
     lake = new_lake(kind, str(folder)) if make else LAKES[kind](str(folder))
     return lake.table()
 

@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -72,14 +73,15 @@ def merge(
     """Merge changes that Spark has staged in two files."""
     target = DeltaMerges(table) if isinstance(table, DeltaFolder) else IcebergMerges(table)
     rows = changes if isinstance(changes, pa.Table) else columns_of(changes)
-    with target.staging(rows.schema, merge) as location:
-        assert isinstance(location, FolderLocation)
-        folder = location.path
+    with target.staging(rows.schema, merge, shared=True) as location, TemporaryDirectory() as disk:
+        folder = location.path if isinstance(location, FolderLocation) else Path(disk) / "staged"
         folder.mkdir()
         half = rows.num_rows // 2
         for number, part in enumerate((rows.slice(0, half), rows.slice(half))):
             parquet.write_table(part, folder / f"part-{number}.parquet")
-        return target.commit(StagedFiles.found_in(folder), merge, in_order=in_order)
+        staged = StagedFiles.found_in(folder)
+        staged = staged if isinstance(location, FolderLocation) else staged.copied_to(location)
+        return target.commit(staged, merge, in_order=in_order)
 
 
 def merge_here(table: DeltaFolder | Iceberg, merge: Merge, changes: pa.Table) -> Merged:
@@ -126,7 +128,7 @@ def random_range(number: int, seed: int) -> list[Change]:
 
 
 def main(kind: str, folder: str, ranges: int) -> None:
-    table = new_table(kind, Path(folder), make=False)
+    table = new_table(kind, folder, make=False)
     for number in range(ranges):
         merge(table, merge_of(number), random_range(number, 1))
         print(number, flush=True)

@@ -1,15 +1,10 @@
 """Tables of Iceberg whose files are in S3, as moto plays it: the contract of tables, without locks and jars."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
-from tests.integration.pravega_jobs.landing_job import IcebergLake, landing, rows
+from tests.integration.pravega_jobs.landing_job import IcebergStoreLake, landing, new_lake, rows
 from tests.integration.pravega_jobs.test_landing_contract import (
     test_a_run_of_an_older_generation_does_not_replace_a_newer_one,
     test_a_table_that_was_taken_back_relands_what_it_lacks_once,
@@ -18,12 +13,7 @@ from tests.integration.pravega_jobs.test_landing_contract import (
     test_runs_of_several_intervals_at_once_all_land,
 )
 
-from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing import Action, Landing
-from pravega_jobs.landing.local_rows import LocalRows
-from pravega_jobs.landing.locations import store_location
-from pravega_jobs.landing.staged_files import StagedFiles
-from pravega_jobs.merging import MergeRules, merge_changes
+from pravega_jobs.landing import Action
 
 # What all of them must do is the contract of tables.
 __all__ = [
@@ -35,34 +25,10 @@ __all__ = [
 ]
 
 
-class StoreLake(IcebergLake):
-    """A catalog of its own on the disk, whose tables are in a bucket."""
-
-    def __init__(self, where: str, address: str) -> None:
-        super().__init__(where)
-        self.address = address
-        self.make()
-
-    @property
-    def properties(self) -> dict[str, str]:
-        # pyiceberg does not take the endpoint from the environment.
-        store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
-        return super().properties | store | {"warehouse": self.address}
-
-    @contextmanager
-    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
-            yield staged
-
-    def leftovers(self, table: Any) -> list[str]:
-        known = set(table.load().inspect.all_files()["file_path"].to_pylist())
-        data = store_location(f"{table.load().location()}/data")
-        return [name for name in data.names() if data.file(name) not in known]
-
-
 @pytest.fixture
-def lake(tmp_path: Path, s3: str) -> StoreLake:
-    return StoreLake(f"{tmp_path}/catalog", s3)
+def lake(tmp_path: Path, s3: str) -> IcebergStoreLake:
+    made: IcebergStoreLake = new_lake("iceberg-s3", f"{tmp_path}/catalog#{s3}")
+    return made
 
 
 def test_another_reader_finds_the_rows_that_are_in_a_store(lake):
@@ -85,12 +51,6 @@ def test_files_of_a_killed_run_go_once_nobody_can_commit_them(lake):
     assert lake.land(table, landing(generation=2), 2) is Action.REPLACE
     assert lake.leftovers(table) == []
     assert lake.contents(table) == rows("monday", 2)
-
-
-def test_a_merge_into_a_table_in_a_store_is_refused(lake):
-    changes = pa.table({"id": [1], "_change_type": ["insert"], "_sequence": [b"1"]})
-    with pytest.raises(ConfigurationError, match=r"on a mounted file system, and shop.orders is at s3://"):
-        merge_changes(changes, lake.table(), landing(), MergeRules.of(["id"]))
 
 
 def test_files_of_a_run_that_lost_are_gone(lake):

@@ -2,8 +2,6 @@
 
 import pytest
 
-from aiopravega.errors import ConfigurationError
-from pravega_jobs.upkeep import keep_up
 from pravega_jobs.upkeep.rules import Upkept, expiring, groups
 
 ANCESTORS = [(5, 500), (4, 400), (3, 300), (2, 200), (1, 100)]
@@ -47,8 +45,3 @@ def test_a_report_says_what_was_done_or_would_be():
         "0 files of 0 bytes would be removed; why"
     )
     assert report.to_json()["left"] == ["why"]
-
-
-def test_an_upkeep_of_a_table_in_an_object_store_is_refused():
-    with pytest.raises(ConfigurationError, match=r"s3://bucket/table is in an object store.*Use OPTIMIZE and VACUUM"):
-        keep_up("delta:s3://bucket/table")

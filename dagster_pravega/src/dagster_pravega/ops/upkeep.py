@@ -27,7 +27,7 @@ def build_table_upkeep(
     The output's metadata is the report, with numbers of files, snapshots and bytes.
 
     Args:
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`, on a file system of the machine.
+        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`.
         name: of the job, and of its op.
         target_file_bytes: the size that files are put together to.
         keep: what was a part of the table within this time stays readable; longer than the longest job that reads the

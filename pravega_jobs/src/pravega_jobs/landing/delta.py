@@ -15,11 +15,11 @@ from pravega_jobs.landing.delta_holdings import (
     DeltaHoldings,
     DeltaStanding,
     commit_properties,
-    committed,
     predicate,
-    staged_name,
+    staged_of,
 )
-from pravega_jobs.landing.delta_log import limits_of
+from pravega_jobs.landing.delta_leftovers import remove_leftovers
+from pravega_jobs.landing.delta_log import is_committed, limits_of
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation, StoreLocation
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
@@ -92,7 +92,7 @@ class DeltaFolder(LocalFolder):
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_location(self.stored.store or FolderLocation(self.stored.work), staged_name(landing)) as location:
+        with new_location(self.stored.staging(landing), str(landing.generation)) as location:
             yield rows.write_files(landing, location, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
@@ -138,7 +138,7 @@ class DeltaFolder(LocalFolder):
             TableUnavailableError: the store did not answer clearly, or others were first each time.
         """
         from deltalake import DeltaTable
-        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.exceptions import DeltaError
 
         run, limits = location.address.rpartition("/")[2], limits_of(self.path)
         for _ in range(_TRIES):
@@ -146,35 +146,29 @@ class DeltaFolder(LocalFolder):
             action, held = decide(found, landing)
             if held is not None:
                 return Landed(action, held)
-            holding, since = Holding.of(landing, staged.rows), 0
+            holding, since, table = Holding.of(landing, staged.rows), 0, found.table
             try:
-                # What was decided holds for one version of the table: after each change it is decided again.
-                table = found.table
                 if table is None:
                     DeltaTable.create(self.path, staged.schema(), mode="ignore", storage_options=limits)
-                    continue
+                    continue  # another run may have made the table, and landed: it is asked again
                 since = table.version()
                 grown = _check(table, staged, landing)
-                if grown:
+                if grown.added:
                     _grown(table, grown, staged)
-                    continue
+                    continue  # other commits may have been between: the table is asked again
                 older = self.stored.put(holding)
                 if action is Action.APPEND:
                     location.is_taken = True
-                    _add(table, staged, run, holding, commit_properties(holding, run))
+                    folder = f"{staged_of(holding.consumer, holding.interval)}/{run}"
+                    _add(table, staged, folder, holding, commit_properties(holding, run))
                 else:
                     _replace(table, staged, holding, commit_properties(holding, run))
             except (DeltaError, OSError) as error:
-                now = self.stored.table()
-                if now is None or not committed(now, run, since):
-                    if not isinstance(error, CommitFailedError):
-                        raise TableUnavailableError(
-                            f"{landing}: the commit to {self.path} had no clear answer: {error}. Run it again: it "
-                            "finds out what the table holds"
-                        ) from error
+                if not is_committed(self.stored.table(), run, since, error, f"{landing}: the commit to {self.path}"):
                     location.is_taken = False  # another commit is in the log instead
                     continue
             self.stored.forget(older)
+            remove_leftovers(self.stored, landing, location)
             return Landed(action, holding)
         raise TableUnavailableError(
             f"{landing}: {_TRIES} commits to {self.path} were refused, since others were first. Run it again"

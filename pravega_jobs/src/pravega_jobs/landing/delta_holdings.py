@@ -11,13 +11,14 @@ interval write the same note; after a commit, only notes that were there before 
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError, TableUnavailableError
-from pravega_jobs.landing.delta_log import DeltaLog, limits_of
-from pravega_jobs.landing.locations import FolderLocation, StoreLocation, in_store, store_location
+from pravega_jobs.landing.delta_log import RUN, DeltaLog, limits_of
+from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, in_store, store_location
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import (
     ACCEPTED,
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 
 # Delta and its VACUUM ignore folders whose names begin like this.
 _WORK: Final = "_landing"
-_LOG: Final = "_delta_log"
+LOG: Final = "_delta_log"
 _NOTE: Final = ".json"
-_RUN: Final = "pravega_run"
+# In a store: the prefix of an interval, and in it one of each run, which begins with the generation.
+_STAGED_FILE: Final = re.compile(r"(landing-[0-9a-f]{24})/([0-9]+)-[0-9a-f]{32}/.+")
 _APPLICATION: Final = "pravega landing"
 DELTALAKE: Final = Library("deltalake", "delta")
 
@@ -62,6 +64,20 @@ class DeltaHoldings:
     def work(self) -> Path:
         """The folder of the notes, of the lock, and of files that are not in the table yet."""
         return local_path(self.path) / _WORK
+
+    @property
+    def root(self) -> Location:
+        """The folder of the table, or its prefix in a store."""
+        return self.store or FolderLocation(local_path(self.path))
+
+    def staging(self, landing: Landing) -> Location:
+        """The location in which runs of a landing stage files: in a store, a prefix of its interval.
+
+        There each run has a prefix whose name begins with its generation. `staged_by` reads these names.
+        """
+        if self.store is None:
+            return FolderLocation(self.work)
+        return self.store.child(staged_of(landing.interval.consumer, landing.interval.name))
 
     def table(self) -> "DeltaTable | None":
         """The table as it is now.
@@ -87,8 +103,8 @@ class DeltaHoldings:
         Raises:
             ConfigurationError: `deltalake` is not installed.
         """
-        table, location = self.table(), self.store or FolderLocation(local_path(self.path))
-        return DeltaStanding(self, table, None if table is None else DeltaLog(location.child(_LOG), table))
+        table = self.table()
+        return DeltaStanding(self, table, None if table is None else DeltaLog(self.root.child(LOG), table))
 
     def notes(self, names: tuple[str, str] | None = None) -> list[Holding]:
         """All notes, or the notes of one interval of a consumer, also of commits that failed.
@@ -220,15 +236,19 @@ def predicate(consumer: str, interval: str) -> str:
     return " and ".join(f"{name} = '{text.replace(chr(39), chr(39) * 2)}'" for name, text in own)
 
 
-def staged_name(landing: Landing) -> str:
-    """The begin of the names of prefixes with the files of a landing, in the store of a table: the one naming rule."""
-    return f"landing-{_digest(landing.interval.consumer, landing.interval.name)}-{landing.generation}"
+def staged_by(name: str) -> tuple[str, int] | None:
+    """The name of the interval's prefix and the generation of the run that has staged a file; None: it is none of ours.
+
+    Args:
+        name: the path of a file in the store of a table.
+    """
+    found = _STAGED_FILE.fullmatch(name)
+    return None if found is None else (found[1], int(found[2]))
 
 
-def committed(table: "DeltaTable", run: str, since: int) -> bool:
-    """True if a commit of a run is in a table's log after a version: its answer may have been lost."""
-    commits = table.version() - since
-    return commits > 0 and any(each.get(_RUN) == run for each in table.history(commits))
+def staged_of(consumer: str, interval: str) -> str:
+    """The name of the prefix in which runs of an interval stage files."""
+    return f"landing-{_digest(consumer, interval)}"
 
 
 def commit_properties(holding: Holding, run: str | None = None) -> Any:
@@ -243,7 +263,7 @@ def commit_properties(holding: Holding, run: str | None = None) -> Any:
 
     ids = _interval_id(holding.consumer, holding.interval), _range_id(holding)
     return CommitProperties(
-        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {_RUN: run}),
+        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {RUN: run}),
         max_commit_retries=None if run is None else 0,
         app_transactions=[Transaction(each, holding.generation) for each in ids],
     )

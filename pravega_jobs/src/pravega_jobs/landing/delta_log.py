@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from aiopravega.errors import TableUnavailableError
 from pravega_jobs.landing.locations import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Location, in_store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
+# In the description of a commit of a run that holds no lock: the name of the run.
+RUN: Final = "pravega_run"
 _RESTORE: Final = "RESTORE"
 # The names of commits that make a table, maybe instead of another one, begin like this.
 _MADE: Final = ("CREATE", "REPLACE")
@@ -32,6 +35,33 @@ def limits_of(path: str) -> dict[str, str] | None:
         "max_retries": str(RETRIES),
         "retry_timeout": f"{RETRY_SECONDS}s",
     }
+
+
+def is_committed(table: "DeltaTable | None", run: str, since: int, error: Exception, what: object) -> bool:
+    """True if the commit of a run that has failed is in the log all the same: its answer was lost.
+
+    False: another commit was first.
+
+    Args:
+        table: the table as it is now; None: there is none.
+        run: the name of the run.
+        since: the version on which the commit was made.
+        error: the error of the commit.
+        what: what was committed, for the message.
+
+    Raises:
+        TableUnavailableError: neither is known.
+    """
+    from deltalake.exceptions import CommitFailedError
+
+    commits = 0 if table is None else table.version() - since
+    if table is not None and commits > 0 and any(each.get(RUN) == run for each in table.history(commits)):
+        return True
+    if isinstance(error, CommitFailedError):
+        return False
+    raise TableUnavailableError(
+        f"{what} had no clear answer: {error}. Run it again: it finds out what the table holds"
+    ) from error
 
 
 @dataclass(frozen=True, slots=True)

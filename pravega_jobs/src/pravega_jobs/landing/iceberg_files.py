@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.iceberg_standing import note_name
+from pravega_jobs.landing.iceberg_standing import IcebergStanding, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
 from pravega_jobs.landing.parquet import local_path
-from pravega_jobs.landing.rules import Landing
+from pravega_jobs.landing.rules import Holding, Landing
 from pravega_jobs.landing.staged_files import StagedFiles
 
 if TYPE_CHECKING:
@@ -68,14 +68,20 @@ def remove_folder(files: list[str]) -> None:
 
 def folder_of(landing: Landing) -> str:
     """The name of the prefix with all files of an interval, of each of its runs."""
-    return f"{_LANDED}-{note_name(landing.interval.consumer, landing.interval.name).rpartition('.')[2]}"
+    return staged_of(landing.interval.consumer, landing.interval.name)
+
+
+def staged_of(consumer: str, interval: str) -> str:
+    """The name of the prefix with all files of an interval."""
+    return f"{_LANDED}-{note_name(consumer, interval).rpartition('.')[2]}"
 
 
 def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:
     """Remove files in a store that killed runs of the interval have left.
 
     The table holds the interval now, so that no run of this generation or an older one commits them any more. A run of
-    a newer generation may: its files stay. Files that any snapshot has stay.
+    a newer generation may: its files stay. Files that any snapshot has stay. The table is asked after the files are
+    listed: it may have been rolled back meanwhile, and taken them since.
     """
     if isinstance(staged.location, FolderLocation):
         return
@@ -83,8 +89,16 @@ def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> N
     with suppress(LandingError, OSError, ValueError):
         location = store_location(f"{table.location()}/{_DATA}/{folder_of(landing)}")
         own = {staged.location.file(each.name) for each in staged.files}
-        older = (each for each in location.names() if int(each.partition("-")[0]) <= landing.generation)
-        others = {location.file(each): each for each in older}
-        if others.keys() - own:
-            known = own | set(table.inspect.all_files()["file_path"].to_pylist())
-            location.remove([name for address, name in others.items() if address not in known])
+        others = [each for each in location.names() if location.file(each) not in own]
+        note, known = _known(table.refresh(), landing) if others else (None, set[str]())
+        if note is not None:
+            late = (each for each in others if int(each.partition("-")[0]) <= note.generation)
+            location.remove([each for each in late if location.file(each) not in known])
+
+
+def _known(table: "Table", landing: Landing) -> tuple[Holding | None, set[str]]:
+    """The table's holding of an interval, and all files of its snapshots."""
+    found = IcebergStanding.of(table)
+    note = found.note(landing)
+    files = set(table.inspect.all_files()["file_path"].to_pylist())
+    return note if note is not None and found.counts(note) else None, files

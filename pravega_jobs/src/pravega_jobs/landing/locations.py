@@ -188,8 +188,22 @@ class StoreLocation:
         import pyarrow as pa
 
         with _answers(self):
-            size = int(obstore.head(self._store, self._key(name))["size"])
-            return pa.PythonFile(_Ranges(self._store, self._key(name), size), "r")
+            try:
+                size = int(obstore.head(self._store, self._key(name))["size"])
+            except FileNotFoundError:  # its text has pages for developers of the library
+                raise FileNotFoundError(f"{self.file(name)} is not there") from None
+            return pa.PythonFile(_Ranges(self, name, size), "r")
+
+    def range_of(self, name: str, start: int, end: int) -> bytes:
+        """The bytes of a file between two offsets.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        import obstore
+
+        with _answers(self):
+            return bytes(obstore.get_range(self._store, self._key(name), start=start, end=end))
 
     def taken(self, target: Location) -> Location:
         """The same location, whose files are kept from now on."""
@@ -219,14 +233,18 @@ class StoreLocation:
         with _answers(self):
             obstore.put(self._store, self._key(name), value)
 
-    def names(self) -> list[str]:
-        """The names of all files, in order; of a file in a location below, its path."""
+    def sizes(self) -> dict[str, int]:
+        """The bytes of all files by their names; of a file in a location below, its path is the name."""
         import obstore
 
         prefix = self._key("")
         with _answers(self):
-            found = [str(each["path"]) for some in obstore.list(self._store, prefix) for each in some]
-        return sorted(path.removeprefix(prefix) for path in found)
+            found = [each for some in obstore.list(self._store, prefix) for each in some]
+        return {str(each["path"]).removeprefix(prefix): int(each["size"]) for each in found}
+
+    def names(self) -> list[str]:
+        """The names of all files, in order; of a file in a location below, its path."""
+        return sorted(self.sizes())
 
     def remove(self, names: list[str]) -> None:
         """Remove files, as far as they are there."""
@@ -274,8 +292,8 @@ class _Parts(io.RawIOBase):
 class _Ranges(io.RawIOBase):
     """A file of a store that is being read, for PyArrow, which asks for ranges of it."""
 
-    def __init__(self, store: "ObjectStore", key: str, size: int) -> None:
-        self._store, self._key, self._size = store, key, size
+    def __init__(self, location: StoreLocation, name: str, size: int) -> None:
+        self._location, self._name, self._size = location, name, size
         self._at = 0
 
     def readable(self) -> bool:
@@ -295,14 +313,12 @@ class _Ranges(io.RawIOBase):
         return self._size
 
     def read(self, size: int = -1) -> bytes:
-        import obstore
-
         end = self._size if size < 0 else min(self._at + size, self._size)
         if end <= self._at:
             return b""
-        found = obstore.get_range(self._store, self._key, start=self._at, end=end)
+        found = self._location.range_of(self._name, self._at, end)
         self._at = end
-        return bytes(found)
+        return found
 
 
 def in_store(text: str) -> bool:

@@ -7,6 +7,7 @@ import fcntl
 import io
 import os
 import shutil
+import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
 _BATCH_ROWS: Final = 64 * 1024
+_COPIED_BYTES: Final = 8 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,13 @@ class StagedFiles:
                     yield from parquet.ParquetFile(source).iter_batches(_BATCH_ROWS)
 
         return pa.RecordBatchReader.from_batches(self.schema(), batches())
+
+    def copied_to(self, location: Location) -> "StagedFiles":
+        """The same files in another location, which does not have them yet."""
+        for each in self.files:
+            with self.location.source(each.name) as source, location.sink(each.name) as sink:
+                shutil.copyfileobj(source, sink, _COPIED_BYTES)
+        return StagedFiles(location, self.files)
 
     @classmethod
     def found_in(cls, folder: Path) -> "StagedFiles":
@@ -215,6 +224,30 @@ def new_location(inside: Location, name: str) -> Iterator[Location]:
     finally:
         if not location.is_taken:
             location.remove_all()
+
+
+@contextmanager
+def local_folder() -> Iterator[Path]:
+    """A new folder on the disk of this process, for as long as the block runs: what is for a store is made there."""
+    with tempfile.TemporaryDirectory(prefix="pravega-tables-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def staging_in(inside: Location, landing: Landing, *, shared: bool) -> Iterator[Location]:
+    """A new location in which the rows of a landing are staged, for as long as the block runs.
+
+    Args:
+        inside: the location in which runs of the landing stage rows.
+        landing: the landing.
+        shared: True if other processes write the rows. If not, rows for a table in a store are on this disk.
+    """
+    if shared or isinstance(inside, FolderLocation):
+        with new_location(inside, str(landing.generation)) as location:
+            yield location
+    else:
+        with local_folder() as folder:
+            yield FolderLocation(folder / "staged")
 
 
 def remove_abandoned(inside: Path) -> None:

@@ -39,7 +39,8 @@ def merge_into(
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns `_change_type`,
             `_sequence` and, for PostgreSQL, `_unchanged`: a DataFrame of Spark, or what DuckDB reduces in this process,
             a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
+        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
+            `table_of` gives for them.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
         key: the columns that identify a row; the same for all merges into the table.
         consumer: the consumer of the stream; by default as in `cuts`.
@@ -78,7 +79,8 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns that
             `change_options` asks for: a DataFrame of Spark, or what DuckDB reduces in this process, a table of Arrow,
             pandas or Polars, a LazyFrame, or record batches.
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
+        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
+            `table_of` gives for them.
         landing: the interval and its range.
         rules: the rules of the merge.
 
@@ -107,7 +109,7 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         merge = replace(merge, snapshot=snapshot.position)
         reduced = snapshot.plain(last_changes(snapshot.applied(changes), rules.key))
     rows = SparkRows(reduced)
-    with target.staging(rows.arrow_schema(), merge) as location:
+    with target.staging(rows.arrow_schema(), merge, shared=True) as location:
         return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)
 
 
@@ -127,5 +129,5 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
         return Merged(Action.NOTHING, held)
     with changes_to_merge(changes, merge.rules) as reduced:
         merge, rows = replace(merge, snapshot=reduced.snapshot), LocalRows(reduced.rows)
-        with target.staging(rows.arrow_schema(), merge) as location:
+        with target.staging(rows.arrow_schema(), merge, shared=False) as location:
             return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)

@@ -45,8 +45,11 @@ class MergeTarget(Protocol):
         """
         ...
 
-    def staging(self, columns: "pa.Schema", merge: Merge) -> AbstractContextManager[Location]:
-        """A new location for staged changes with these columns, for as long as the block runs."""
+    def staging(self, columns: "pa.Schema", merge: Merge, *, shared: bool) -> AbstractContextManager[Location]:
+        """A new location for staged changes with these columns, for as long as the block runs.
+
+        `shared`: True if other processes write them.
+        """
         ...
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:

@@ -1,4 +1,7 @@
-"""Upkeep of a Delta table in a folder, under the lock of its landings and merges: these wait for it, and it for them.
+"""Upkeep of a Delta table: small files put together, and files removed that no version within `keep` has.
+
+In a folder it holds the lock of landings and merges: these wait for it, and it for them. In a store there is no lock,
+and the log decides: only files are removed that it says were replaced, or that no commit can take any more.
 
 deltalake puts files together, which changes no rows: the log says so, and notes keep their transactions. The log itself
 is not cleaned: it says which holdings count.
@@ -6,16 +9,17 @@ is not cleaned: it says which holdings count.
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.delta import DeltaFolder
+from pravega_jobs.landing.delta_leftovers import LogFiles, StoreFiles
+from pravega_jobs.landing.locations import StoreLocation
+from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
-from pravega_jobs.upkeep.leftovers import folder_of, remove_empty, remove_staged, staged_name
+from pravega_jobs.upkeep.leftovers import remove_empty, remove_staged, staged_name
 from pravega_jobs.upkeep.rules import UpkeepRules, Upkept, groups
 
 if TYPE_CHECKING:
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 10
 _HOUR: Final = timedelta(hours=1)
-_MILLISECONDS: Final = 1000
 # Features of tables by which deltalake would take files that are needed for others.
 _UNKNOWN: Final = ("deletionVectors", "columnMapping")
 
@@ -32,13 +35,15 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
     """Put small files together, and remove files that no version within `keep` has.
 
     Raises:
-        ConfigurationError: the folder is on no file system of this machine, there is no table, or it has features that
-            are not understood.
+        ConfigurationError: there is no table, or it has features that are not understood.
         LandingError: the table could not be changed.
         TableUnavailableError: others changed it too often meanwhile.
     """
-    stored, path = folder.stored, folder_of(folder.path)
+    stored = folder.stored
     _checked(stored.table(), folder)
+    if stored.store is not None:
+        return _keep_up_in_store(folder, stored.store, rules)
+    path = local_path(folder.path)
     stored.work.mkdir(exist_ok=True)
     with locked(stored.work / "lock"):
         table = _checked(stored.table(), folder)
@@ -52,6 +57,25 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
             removed_files=len(removed) + staged_files,
             removed_bytes=sum(removed) + staged_bytes,
         )
+
+
+def _keep_up_in_store(folder: DeltaFolder, store: StoreLocation, rules: UpkeepRules) -> Upkept:
+    """As `keep_up`. Landings and merges that run meanwhile decide again, or find what they have read replaced."""
+    compacted = _planned(_checked(folder.stored.table(), folder), rules) if rules.dry_run else _compacted(folder, rules)
+    found = StoreFiles.of(folder.stored)
+    gone = [*found.leftovers(), *found.replaced(rules.cutoff())]
+    if not rules.dry_run:
+        store.remove(gone)
+    unknown = len(found.unknown())
+    left = f"{unknown:,} files of other programs were left: no version has them, and nothing says if one will"
+    return Upkept(
+        folder.location(),
+        rules.dry_run,
+        *compacted,
+        removed_files=len(gone),
+        removed_bytes=sum(found.sizes[name] for name in gone),
+        left=(left,) if unknown else (),
+    )
 
 
 def _checked(table: "DeltaTable | None", folder: DeltaFolder) -> "DeltaTable":
@@ -107,7 +131,8 @@ def _remove(table: "DeltaTable", folder: Path, rules: UpkeepRules) -> list[int]:
     cutoff, cutoff_of_others = rules.cutoff(), rules.cutoff_of_others()
     age = int(max(0.0, time.time() - cutoff) // _HOUR.total_seconds())
     unneeded = table.vacuum(retention_hours=age, dry_run=True, enforce_retention_duration=False, full=True)
-    taken_out = _taken_out(folder)
+    commits = (each.read_bytes() for each in sorted((folder / "_delta_log").glob("*.json")))
+    taken_out = LogFiles.of(table, commits).removed
     sizes = []
     for name in unneeded:
         file = folder / name
@@ -127,19 +152,3 @@ def _remove(table: "DeltaTable", folder: Path, rules: UpkeepRules) -> list[int]:
         if staged_name(each.name):
             remove_empty(each)
     return sizes
-
-
-def _taken_out(folder: Path) -> dict[str, float]:
-    """The files that commits in the log took out, and when each was taken out last, in seconds."""
-    found: dict[str, float] = {}
-    for each in _removes(folder):
-        name, time_ = unquote(each["path"]), (each.get("deletionTimestamp") or 0) / _MILLISECONDS
-        found[name] = max(found.get(name, 0), time_)
-    return found
-
-
-def _removes(folder: Path) -> Iterator[dict[str, Any]]:
-    for log in sorted((folder / "_delta_log").glob("*.json")):
-        for line in log.read_text().splitlines():
-            if line.startswith('{"remove"'):
-                yield json.loads(line)["remove"]

@@ -1,44 +1,20 @@
-"""Upkeep of an Iceberg table: small files put together, snapshots expired, files removed. Commits decide what counts.
+"""Upkeep of an Iceberg table: small files put together, snapshots expired, files removed, and commits decide."""
 
-pyiceberg puts no files together: they are read one by one and written again, and one commit replaces them. It is a
-replacement by its name (`replace`): its rows are the same, and no reader of changes sees any.
-"""
+from typing import Final
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
-from pyarrow import parquet
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
-from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.pyarrow import (
-    ArrowScan,
-    compute_statistics_plan,
-    data_file_statistics_from_parquet_metadata,
-    parquet_path_to_id_mapping,
-    schema_to_pyarrow,
-)
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-from pyiceberg.table.snapshots import Operation, Summary
-from pyiceberg.table.update.snapshot import _OverwriteFiles
-
-from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
-from pravega_jobs.landing.iceberg import Iceberg, try_once
-from pravega_jobs.landing.iceberg_catalog import catalog_answers
-from pravega_jobs.landing.iceberg_files import into_table
-from pravega_jobs.landing.staged_files import locked, new_folder
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.landing.iceberg import Iceberg
+from pravega_jobs.landing.iceberg_files import location_of
+from pravega_jobs.landing.locations import StoreLocation
+from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.staged_files import locked
+from pravega_jobs.upkeep import iceberg_store
+from pravega_jobs.upkeep.iceberg_compaction import Compaction, StoreCompaction
 from pravega_jobs.upkeep.iceberg_files import expire, remove_files, works_of
-from pravega_jobs.upkeep.leftovers import folder_of, remove_staged
-from pravega_jobs.upkeep.rules import UpkeepRules, Upkept, groups
-
-if TYPE_CHECKING:
-    from pyiceberg.table import FileScanTask, Table
+from pravega_jobs.upkeep.leftovers import remove_staged
+from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
 _WORK: Final = ".upkeep"
-_TRIES: Final = 10
-_MARK: Final = {"pravega.upkeep": "files put together"}
 # Newer versions of the format number the rows, and rows that are written again would get new numbers.
 _FORMATS: Final = (1, 2)
 
@@ -47,8 +23,7 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
     """Put small files together, expire snapshots, and remove files that no snapshot has.
 
     Raises:
-        ConfigurationError: there is no table, its files are not on a file system of this machine, or its format is
-            newer than this upkeep.
+        ConfigurationError: there is no table, or its format is newer than this upkeep.
         LandingError: it has files that are not understood.
         TableUnavailableError: the catalog does not answer, or others changed the table too often meanwhile.
     """
@@ -60,11 +35,14 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
             f"{named.location()} has version {table.metadata.format_version} of the format, which numbers rows: use "
             "rewrite_data_files and expire_snapshots of Spark. Nothing was changed"
         )
-    folder = folder_of(table.location())
+    root = location_of(table)
+    if isinstance(root, StoreLocation):
+        return _keep_up_in_store(named, root, rules)
+    folder = local_path(table.location())
     work = folder / _WORK
     work.mkdir(parents=True, exist_ok=True)
     with locked(work / "lock"):
-        found = _Compaction(named, rules, work)
+        found = Compaction(named, rules, work)
         found.run()
         expired = expire(named, folder, rules)
         staged = [remove_staged(each, dry_run=rules.dry_run) for each in works_of(folder)]
@@ -82,148 +60,24 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
     )
 
 
-@dataclass(slots=True)
-class _Group:
-    """Files that are put together, and the file that replaces them."""
-
-    tasks: list["FileScanTask"]
-    path: str = ""
-
-    def is_in(self, live: dict[str, "FileScanTask"]) -> bool:
-        """True if the table still has all files as they were read."""
-        return all(
-            each.file.file_path in live and _deletes(each) == _deletes(live[each.file.file_path]) for each in self.tasks
+def _keep_up_in_store(named: Iceberg, root: StoreLocation, rules: UpkeepRules) -> Upkept:
+    """As `keep_up`, without locks: commits and names of files decide."""
+    found = StoreCompaction(named, rules, root)
+    found.run()
+    expired = expire(named, None, rules)
+    removed = iceberg_store.remove_files(named.load(), root, expired, rules)
+    if removed.unknown:
+        found.left.append(
+            f"{removed.unknown:,} files of others were left: no snapshot has them, and nothing says if one will"
         )
-
-
-class _Compaction:
-    """Small files of a table put together."""
-
-    def __init__(self, named: Iceberg, rules: UpkeepRules, work: Path) -> None:
-        self.named, self.rules, self.work = named, rules, work
-        self.files = self.size = self.new_files = 0
-        self.left: list[str] = []
-
-    def run(self) -> None:
-        """Put files together."""
-        table = self.named.load()
-        found = [_Group(each) for each in _small(table, self.rules.target_file_bytes)]
-        if self.rules.dry_run or not found:
-            self._count(found)
-            return
-        with new_folder(self.work) as folder:
-            folder.mkdir()
-            names = [_write(table, each.tasks, folder / f"part-{n}.parquet").name for n, each in enumerate(found)]
-            for group, path in zip(found, into_table(table, folder, names), strict=True):
-                group.path = path
-            self._commit(found)
-
-    def _commit(self, found: Sequence[_Group]) -> None:
-        """Replace the files of all groups that the table still has.
-
-        Raises:
-            TableUnavailableError: others were first too often.
-        """
-        for _ in range(_TRIES):
-            table = self.named.load()
-            live = _live(table)
-            done = [each for each in found if each.path in live]  # its answer was lost
-            whole = [] if done else [each for each in found if each.is_in(live)]
-            if whole:
-                try:
-                    with catalog_answers(self.named.identifier):
-                        _replace(table, whole)
-                except (CommitFailedException, CommitStateUnknownException, ValidationException):
-                    continue
-            self._count(done or whole)
-            if len(done or whole) < len(found):
-                self.left.append("some files were not put together: others replaced them meanwhile")
-            return
-        raise TableUnavailableError(
-            f"{_TRIES} commits to {self.named.identifier} were refused, since others were first, or had no clear "
-            "answer. Run the upkeep again"
-        )
-
-    def _count(self, done: Sequence[_Group]) -> None:
-        self.files = sum(len(each.tasks) for each in done)
-        self.size = sum(task.file.file_size_in_bytes for each in done for task in each.tasks)
-        self.new_files = len(done)
-
-
-class _Replaced(_OverwriteFiles):
-    """A commit of files with the rows of others, called so: pyiceberg makes none."""
-
-    def _summary(self, snapshot_properties: dict[str, str] | None = None) -> Summary:
-        summary = super()._summary(snapshot_properties or {})
-        return Summary(operation=Operation.REPLACE, **summary.additional_properties)
-
-
-def _replace(table: "Table", found: Sequence[_Group]) -> None:
-    """Replace the files of groups in one commit, which fails if the table has changed since it was loaded."""
-    try_once(table)
-    with table.transaction() as transaction:
-        snapshot = _Replaced(
-            operation=Operation.OVERWRITE, transaction=transaction, io=table.io, snapshot_properties=_MARK
-        )
-        for group in found:
-            for task in group.tasks:
-                snapshot.delete_data_file(task.file)
-            snapshot.append_data_file(_data_file(table, group))
-        snapshot.commit()
-
-
-def _small(table: "Table", target: int) -> Iterator[list["FileScanTask"]]:
-    """Groups of small files of one partition."""
-    by_partition: dict[str, list[tuple[FileScanTask, int]]] = {}
-    for task in _live(table).values():
-        if task.file.spec_id == table.metadata.default_spec_id:
-            by_partition.setdefault(repr(task.file.partition), []).append((task, task.file.file_size_in_bytes))
-    for files in by_partition.values():
-        yield from groups(files, target)
-
-
-def _live(table: "Table") -> dict[str, "FileScanTask"]:
-    try:
-        return {each.file.file_path: each for each in table.scan().plan_files()}
-    except (ValueError, NotImplementedError) as error:
-        raise LandingError(
-            f"{'.'.join(table.name())} has files that pyiceberg does not read: {error}. Use rewrite_data_files of "
-            "Spark. Nothing was changed"
-        ) from error
-
-
-def _deletes(task: "FileScanTask") -> set[str]:
-    return {each.file_path for each in task.delete_files}
-
-
-def _write(table: "Table", tasks: Sequence["FileScanTask"], path: Path) -> Path:
-    """Write the rows that some files have for the table; one of these files is in memory at a time."""
-    scan = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue())
-    columns = schema_to_pyarrow(table.schema())
-    with parquet.ParquetWriter(path, columns, compression="zstd") as writer:
-        for task in tasks:
-            for batch in scan.to_record_batches([task]):
-                writer.write_table(pa.Table.from_batches([batch]).cast(columns))
-    return path
-
-
-def _data_file(table: "Table", group: _Group) -> DataFile:
-    schema = table.schema()
-    source = table.io.new_input(group.path)
-    with source.open() as opened:
-        footer: Any = parquet.read_metadata(opened)
-    statistics = data_file_statistics_from_parquet_metadata(
-        footer, compute_statistics_plan(schema, table.metadata.properties), parquet_path_to_id_mapping(schema)
-    )
-    return DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=group.path,
-        file_format=FileFormat.PARQUET,
-        partition=group.tasks[0].file.partition,
-        file_size_in_bytes=len(source),
-        sort_order_id=None,
-        spec_id=table.metadata.default_spec_id,
-        equality_ids=None,
-        key_metadata=None,
-        **statistics.to_serialized_dict(),
+    return Upkept(
+        named.location(),
+        rules.dry_run,
+        found.files,
+        found.size,
+        found.new_files,
+        len(expired.snapshots),
+        len(removed.sizes),
+        sum(removed.sizes),
+        tuple(found.left),
     )

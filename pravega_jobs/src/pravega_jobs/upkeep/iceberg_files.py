@@ -1,4 +1,4 @@
-"""Snapshots of an Iceberg table that expire, and files that no snapshot has; only on file systems.
+"""Snapshots of an Iceberg table that expire, and files on a file system that no snapshot has.
 
 Landings and merges of other processes continue meanwhile. Their files are theirs as long as a lock is held: those in a
 folder of the lock's name, and all files that are newer than the oldest lock, such as manifests. Locks are asked before
@@ -19,6 +19,7 @@ from aiopravega.errors import TableUnavailableError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, MERGED_IN_SNAPSHOT, IcebergStanding
+from pravega_jobs.landing.locations import in_store
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED
 from pravega_jobs.upkeep.leftovers import files_in, remove_empty, running, staged_name
@@ -39,21 +40,27 @@ class Expired:
     """The snapshots that have expired, or would now, and the files that they had."""
 
     snapshots: frozenset[int] = frozenset()
-    files: set[Path] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
 
 
-def expire(named: Iceberg, folder: Path, rules: UpkeepRules) -> Expired:
+def expire(named: Iceberg, folder: Path | None, rules: UpkeepRules) -> Expired:
     """Expire the snapshots that were replaced before `keep`, and that no branch, tag, note or run needs.
+
+    Args:
+        named: the table.
+        folder: its folder, whose locks say what runs need; None: it is in a store.
+        rules: the settings.
 
     Raises:
         TableUnavailableError: the catalog does not answer, or others changed the table too often meanwhile.
     """
     # A run reads what was the current snapshot when it began, or a later one: a merge reads the files it replaces.
-    cutoff = min(rules.cutoff(), running(works_of(folder)).since)
+    since = float("inf") if folder is None else running(works_of(folder)).since
+    cutoff = min(rules.cutoff(), since)
     for _ in range(_TRIES):
         table = named.load()
         gone = _old(table, int(cutoff * _MILLISECONDS))
-        found = Expired(gone, _files(table, [each for each in table.snapshots() if each.snapshot_id in gone]))
+        found = Expired(gone, files_of(table, [each for each in table.snapshots() if each.snapshot_id in gone]))
         if rules.dry_run or not gone:
             return found
         heads = [
@@ -77,16 +84,14 @@ def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRu
     """Remove files of the table's folder that no snapshot has, and no run needs; returns their bytes."""
     found = list(_stored(folder))
     alive = running(works_of(folder))
-    table = table.refresh()
-    left = [each for each in table.snapshots() if each.snapshot_id not in expired.snapshots]
-    needed = _files(table, left) | set(_metadata_files(table))
+    needed = needed_files(table.refresh(), expired)
     cutoff, cutoff_of_others = rules.cutoff(), rules.cutoff_of_others()
     sizes = []
     for file, about in found:
-        if file in needed:
+        if str(file) in needed:
             continue
         name = staged_name(file.parent.name)
-        if file in expired.files:
+        if str(file) in expired.files:
             goes = True
         elif name is not None:
             goes = name not in alive.names and about.st_mtime <= cutoff
@@ -100,6 +105,12 @@ def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRu
         if staged_name(each.name) not in alive.names:
             remove_empty(each)
     return sizes
+
+
+def needed_files(table: "Table", expired: Expired) -> set[str]:
+    """All files of a table's metadata and of its snapshots, but for those that have expired: paths, or addresses."""
+    left = [each for each in table.snapshots() if each.snapshot_id not in expired.snapshots]
+    return files_of(table, left) | set(_metadata_files(table))
 
 
 def works_of(folder: Path) -> list[Path]:
@@ -149,27 +160,31 @@ def _notes(snapshot: "Snapshot") -> set[str]:
     return {found[name] for name in (LANDED_IN_SNAPSHOT, MERGED_IN_SNAPSHOT) if name in found}
 
 
-def _files(table: "Table", snapshots: "list[Snapshot]") -> set[Path]:
-    """All files of snapshots. Each manifest is read once."""
+def files_of(table: "Table", snapshots: "list[Snapshot]") -> set[str]:
+    """All files of snapshots: paths, or addresses in a store. Each manifest is read once."""
     manifests = {}
-    found = set[Path]()
+    found = set[str]()
     for snapshot in snapshots:
-        found.add(local_path(snapshot.manifest_list))
+        found.add(_known_as(snapshot.manifest_list))
         manifests.update({each.manifest_path: each for each in snapshot.manifests(table.io)})
     for path, manifest in manifests.items():
-        found.add(local_path(path))
+        found.add(_known_as(path))
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-            found.add(local_path(entry.data_file.file_path))
+            found.add(_known_as(entry.data_file.file_path))
     return found
 
 
-def _metadata_files(table: "Table") -> Iterator[Path]:
+def _metadata_files(table: "Table") -> Iterator[str]:
     """The table's metadata, older ones that it names, and statistics."""
     about = table.metadata
-    yield local_path(table.metadata_location)
-    yield from (local_path(each.metadata_file) for each in about.metadata_log)
-    yield from (local_path(each.statistics_path) for each in about.statistics)
-    yield from (local_path(each.statistics_path) for each in about.partition_statistics)
+    yield _known_as(table.metadata_location)
+    yield from (_known_as(each.metadata_file) for each in about.metadata_log)
+    yield from (_known_as(each.statistics_path) for each in about.statistics)
+    yield from (_known_as(each.statistics_path) for each in about.partition_statistics)
+
+
+def _known_as(address: str) -> str:
+    return address if in_store(address) else str(local_path(address))
 
 
 def _stored(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:

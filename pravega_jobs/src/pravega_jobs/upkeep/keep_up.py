@@ -23,7 +23,8 @@ def keep_up(
     killed is repeated.
 
     Args:
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`, or the table that `table_of` gives for them.
+        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
+            `table_of` gives for them.
         target_file_bytes: the size that files are put together to.
         keep: what was a part of the table within this time stays readable. It must be longer than the longest job that
             reads the table, and than the longest job of another program that writes it.
@@ -33,8 +34,8 @@ def keep_up(
         Numbers of files, snapshots and bytes.
 
     Raises:
-        ConfigurationError: the text names no table, the kind has no upkeep, the table does not exist, has parts that
-            are not understood, or is not on a file system of this machine; or a setting cannot work.
+        ConfigurationError: the text names no table, the kind has no upkeep, the table does not exist, or has parts
+            that are not understood; or a setting cannot work.
         LandingError: the table could not be changed.
         TableUnavailableError: the table's server does not answer, or others changed the table too often meanwhile.
     """

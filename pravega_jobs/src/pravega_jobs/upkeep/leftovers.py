@@ -1,7 +1,7 @@
 """Files of landings, merges and upkeeps that ended before their commit, on file systems: their locks say who lives.
 
 A run holds the lock of its staged folder until its commit is decided, also after the folder was moved to the table's
-files under the same name. On an object store there are no such locks.
+files under the same name. In an object store there are no such locks.
 """
 
 import fcntl
@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aiopravega.errors import ConfigurationError
-from pravega_jobs.landing.locations import in_store
-from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import remove_abandoned
 
 _STAGED: Final = "staged-"
@@ -36,20 +33,6 @@ def running(works: Iterable[Path]) -> Running:
     """
     found = {lock.stem: time for work in works for lock, time in _locks(work) if time is not None}
     return Running(frozenset(found), min(found.values(), default=float("inf")))
-
-
-def folder_of(address: str) -> Path:
-    """The folder of a table.
-
-    Raises:
-        ConfigurationError: it is not on a file system of this machine.
-    """
-    if in_store(address):
-        raise ConfigurationError(
-            f"{address} is in an object store, where no lock says which files are dead: this upkeep is for tables on a "
-            "mounted file system. Use OPTIMIZE and VACUUM, or rewrite_data_files and expire_snapshots, of Spark"
-        )
-    return local_path(address)
 
 
 def remove_staged(work: Path, *, dry_run: bool) -> tuple[int, int]:

@@ -1,8 +1,7 @@
-"""The kind of tables that are Delta tables in a folder."""
+"""The kind of tables that are Delta tables, in a folder or in an object store."""
 
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.delta import DeltaFolder
 from pravega_jobs.landing.delta_holdings import DELTALAKE
 from pravega_jobs.landing.table_kind import TableKind
@@ -13,11 +12,6 @@ if TYPE_CHECKING:
 
 
 def _target(table: DeltaFolder) -> "MergeTarget":
-    if table.stored.store is not None:
-        raise ConfigurationError(
-            f"changes are merged into Delta tables on a mounted file system, and {table.path} is in an object store: "
-            "land the changes there, or merge into delta:/folder"
-        )
     from pravega_jobs.merging.engine.delta import DeltaMerges
 
     return DeltaMerges(table)

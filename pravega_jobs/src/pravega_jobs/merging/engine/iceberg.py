@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
-from pravega_jobs.landing.iceberg_files import into_table, remove_folder
+from pravega_jobs.landing.iceberg_catalog import catalog_answers
+from pravega_jobs.landing.iceberg_files import location_of, remove_abandoned, remove_staged, staging_of, taken
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
-from pravega_jobs.landing.locations import FolderLocation, Location, in_store
-from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation
 from pravega_jobs.landing.rules import MERGED, Action, Holding
-from pravega_jobs.landing.staged_files import StagedFiles, new_folder
+from pravega_jobs.landing.staged_files import StagedFiles, local_folder, new_folder, new_location, staging_in
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.files import Merging
@@ -68,22 +68,25 @@ class IcebergMerges:
         Raises:
             LandingError: the changes must not be merged.
         """
-        return _decided(self.named.table(), merge, in_order=in_order)
+        return _held(self.named.table(), merge, in_order=in_order)
 
     @contextmanager
-    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Location]:
-        """A new location beside the table's files, for as long as the block runs. The table is made if it is missing.
+    def staging(self, columns: pa.Schema, merge: Merge, *, shared: bool) -> Iterator[Location]:
+        """A new location beside the table's files, or on this disk, for as long as the block runs.
+
+        The table is made if it is missing.
 
         Args:
             columns: the columns of the changes.
             merge: the merge.
+            shared: True if other processes write the changes.
 
         Raises:
             LandingError: a table cannot have these columns.
         """
         table = self.named.table() or self.named.make_table(columns_for(columns, merge), merge.landing)
-        with new_folder(_work_of(table)) as folder:
-            yield FolderLocation(folder)
+        with staging_in(_staging_of(table, merge), merge.landing, shared=shared) as location:
+            yield location
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.
@@ -93,14 +96,22 @@ class IcebergMerges:
         """
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
 
+        added: list[str] = []
         for _ in range(_TRIES):
-            held = self.decide(merge, in_order=in_order)
+            table = self.named.table()
+            held = _held(table, merge, in_order=in_order)
             if held is not None:
                 return Merged(Action.NOTHING, held)
             try:
-                return self._commit(staged, merge, in_order=in_order)
-            except (CommitFailedException, CommitStateUnknownException, ValidationException):
-                continue  # another commit was first, maybe of this interval; or the next try finds the holding
+                more = self._prepare(table, staged.schema(), merge)
+                if table is None or more:
+                    added += more
+                    continue  # other commits may have been between: the table is asked again
+                return self._commit(table, staged, merge, added)
+            except (CommitFailedException, CommitStateUnknownException, ValidationException, FileNotFoundError):
+                # Another commit was first, maybe of this interval; or the next try finds the holding. Files may have
+                # been replaced, and removed by an upkeep.
+                continue
             except (ValueError, TypeError, NotImplementedError) as error:
                 raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
         raise LandingError(
@@ -124,41 +135,65 @@ class IcebergMerges:
         table = self.named.table()
         return [] if table is None else files_of(table, key)
 
-    def _commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
+    def _commit(self, table: "Table", staged: StagedFiles, merge: Merge, added: list[str]) -> Merged:
+        """Merge with the table as it was decided on; the commit fails if it has changed since."""
         from pyiceberg.exceptions import CommitFailedException, ValidationException
 
-        from pravega_jobs.landing.iceberg_catalog import catalog_answers
-
-        table, added = self._prepared(staged.schema(), merge)
-        # Of the version that the commit replaces: another merge may have been first since the last decision.
-        held = _decided(table, merge, in_order=in_order)
-        if held is not None:
-            return Merged(Action.NOTHING, held)
-        with new_folder(_work_of(table)) as folder:
+        with _new_files(table, merge) as (folder, location):
             merging = merging_for(merge, _schema(table), folder, files_of(table, merge.rules.key[0]))
             merging.apply_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)
-            paths = into_table(table, folder, [each.path.name for each in merging.added])
-            # The lock of the new folder is held until the commit is decided: an upkeep leaves its files alone.
+            new = StagedFiles.found_in(folder)
+            if isinstance(location, StoreLocation):
+                new = new.copied_to(location)
+            paths = taken(table, new)
+            # The lock of a new folder is held until the commit is decided: an upkeep leaves its files alone.
             try:
                 with catalog_answers(self.named.identifier):
                     _commit(table, paths, merging, holding)
             except (CommitFailedException, ValidationException):
-                remove_folder(paths)  # after any other error the table may have the files
+                remove_staged(new, paths)  # after any other error the table may have the files
                 raise
+            remove_abandoned(table, new, merge.landing)
         return Merged(Action.MERGE, holding, merging.counts)
 
-    def _prepared(self, staged: pa.Schema, merge: Merge) -> tuple["Table", list[str]]:
-        """The table, with the columns that the merge needs, and the names of those that it has added."""
-        table = self.named.table() or self.named.make_table(columns_for(staged, merge), merge.landing)
+    def _prepare(self, table: "Table | None", staged: pa.Schema, merge: Merge) -> list[str]:
+        """Make the table, or add the columns that the merge needs; returns the names of those that it has added."""
+        if table is None:
+            self.named.make_table(columns_for(staged, merge), merge.landing)
+            return []
         if not table.spec().is_unpartitioned():
             raise LandingError(f"{merge}: the table has partitions: merge into one without. Nothing was changed")
         columns = new_columns(_schema(table), staged, merge)
         if columns:
             with table.update_schema() as update:
                 update.union_by_name(pa.schema([*_schema(table), *columns]))
-        return self.named.load(), [each.name for each in columns]
+        return [each.name for each in columns]
+
+
+def _held(table: "Table | None", merge: Merge, *, in_order: bool) -> Holding | None:
+    text = None if table is None else table.properties.get(MERGED)
+    settings = None if text is None else TableRules.from_text(text)
+    return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
+
+
+def _staging_of(table: "Table", merge: Merge) -> Location:
+    """The location in which runs of a merge stage their changes."""
+    root = location_of(table)
+    return root.child(_WORK) if isinstance(root, FolderLocation) else staging_of(table, merge.landing)
+
+
+@contextmanager
+def _new_files(table: "Table", merge: Merge) -> Iterator[tuple[Path, Location]]:
+    """A folder in which this process writes new files, and their location until they are the table's."""
+    inside = _staging_of(table, merge)
+    if isinstance(inside, FolderLocation):
+        with new_folder(inside.path) as folder:
+            yield folder, FolderLocation(folder)
+    else:
+        with local_folder() as folder, new_location(inside, str(merge.landing.generation)) as location:
+            yield folder, location
 
 
 def files_of(table: "Table", key: str) -> list[IcebergFile]:
@@ -181,26 +216,6 @@ def files_of(table: "Table", key: str) -> list[IcebergFile]:
             bounds = from_bytes(column.field_type, low), from_bytes(column.field_type, high)
         found.append(IcebergFile(table, task, bounds))
     return found
-
-
-def _decided(table: "Table | None", merge: Merge, *, in_order: bool) -> Holding | None:
-    text = None if table is None else table.properties.get(MERGED)
-    settings = None if text is None else TableRules.from_text(text)
-    return decide(IcebergStanding.of(table), merge, settings, in_order=in_order)
-
-
-def _work_of(table: "Table") -> Path:
-    """The folder in which merges stage files.
-
-    Raises:
-        ConfigurationError: the table is not on a file system of this machine.
-    """
-    if in_store(table.location()):
-        raise ConfigurationError(
-            f"changes are merged into Iceberg tables on a mounted file system, and {'.'.join(table.name())} is at "
-            f"{table.location()}: land the changes there, or merge into a table of a catalog on files"
-        )
-    return local_path(table.location()) / _WORK
 
 
 def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding) -> None:

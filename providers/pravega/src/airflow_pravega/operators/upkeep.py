@@ -26,7 +26,7 @@ class PravegaTableUpkeepOperator(TemplatedTexts):
     "removed_files", "removed_bytes", "left"}`: numbers, and a list of what was not done, with reasons.
 
     Args:
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`, on a file system of the worker. (templated)
+        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`. (templated)
         target_file_bytes: the size that files are put together to.
         keep: what was a part of the table within this time stays readable; longer than the longest job that reads the
             table, or that writes it without this package.
