@@ -12,6 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing, ParquetFolder, Postgres
 from pravega_jobs.landing.local_rows import LocalRows
+from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.postgres import StagedCopy
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -171,6 +173,19 @@ class FolderLake(FileLake):
         return renamed
 
 
+class RowsLake(Lake):
+    """A lake whose rows are staged as `land` stages those of a table in this process."""
+
+    # The partitions of its tables.
+    partition_by: ClassVar[tuple[str, ...]] = ()
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        rows = LocalRows(pa.table({"id": pa.array([value, value, None], type_)}))
+        with table.staged(rows, replace(one, partition_by=partitions_of(self.partition_by))) as staged:
+            yield staged
+
+
 class ParquetLake(FolderLake):
     kind = ParquetFolder
     replaces_in_one_step = False
@@ -225,16 +240,15 @@ class DeltaLake(FolderLake):
         DeltaTable(table.path).restore(self.version)
 
 
-class DeltaStoreLake(DeltaLake):
+class DeltaPartsLake(RowsLake, DeltaLake):
+    partition_by = ("id", "_interval")
+
+
+class DeltaStoreLake(RowsLake, DeltaLake):
     """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
 
     calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
     keeps_files_of_killed_runs = True
-
-    @contextmanager
-    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
-            yield staged
 
     def objects(self, path: str) -> dict[str, bytes]:
         """All objects below a path, by their names there."""
@@ -291,7 +305,7 @@ class IcebergLake(FileLake):
 
     @contextmanager
     def staging(self, table: Any, one: Landing, schema: pa.Schema) -> Iterator[Path]:
-        with table.new_staging(schema, one) as location:
+        with table.new_staging(schema, one) as (location, _):
             yield location.path
 
     def found(self, table: Any) -> pa.Table:
@@ -317,6 +331,10 @@ class IcebergLake(FileLake):
         renamed = self.table("renamed")
         load_catalog("default", **self.properties).rename_table(table.identifier, renamed.identifier)
         return renamed
+
+
+class IcebergPartsLake(RowsLake, IcebergLake):
+    partition_by = ("bucket(4, id)", "truncate(3, _interval)", "id")
 
 
 class PostgresLake(Lake):
@@ -391,8 +409,10 @@ class PostgresLake(Lake):
 LAKES: dict[str, type[Any]] = {
     "parquet": ParquetLake,
     "delta": DeltaLake,
+    "delta-parts": DeltaPartsLake,
     "delta-s3": DeltaStoreLake,
     "iceberg": IcebergLake,
+    "iceberg-parts": IcebergPartsLake,
     "postgres": PostgresLake,
 }
 

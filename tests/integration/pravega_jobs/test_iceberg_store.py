@@ -1,15 +1,12 @@
 """Tables of Iceberg whose files are in S3, as moto plays it: the contract of tables, without locks and jars."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
-from tests.integration.pravega_jobs.landing_job import IcebergLake, landing, rows
+from tests.integration.pravega_jobs.landing_job import IcebergLake, RowsLake, landing, rows
 from tests.integration.pravega_jobs.test_landing_contract import (
     test_a_run_of_an_older_generation_does_not_replace_a_newer_one,
     test_a_table_that_was_taken_back_relands_what_it_lacks_once,
@@ -18,10 +15,8 @@ from tests.integration.pravega_jobs.test_landing_contract import (
     test_runs_of_several_intervals_at_once_all_land,
 )
 
-from pravega_jobs.landing import Action, Landing
-from pravega_jobs.landing.local_rows import LocalRows
+from pravega_jobs.landing import Action
 from pravega_jobs.landing.locations import store_location
-from pravega_jobs.landing.staged_files import StagedFiles
 
 # What all of them must do is the contract of tables.
 __all__ = [
@@ -33,7 +28,7 @@ __all__ = [
 ]
 
 
-class StoreLake(IcebergLake):
+class StoreLake(RowsLake, IcebergLake):
     """A catalog of its own on the disk, whose tables are in a bucket."""
 
     def __init__(self, where: str, address: str) -> None:
@@ -47,11 +42,6 @@ class StoreLake(IcebergLake):
         store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
         return super().properties | store | {"warehouse": self.address}
 
-    @contextmanager
-    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
-            yield staged
-
     def leftovers(self, table: Any) -> list[str]:
         known = set(table.load().inspect.all_files()["file_path"].to_pylist())
         data = store_location(f"{table.load().location()}/data")
@@ -63,7 +53,9 @@ def lake(tmp_path: Path, s3: str) -> StoreLake:
     return StoreLake(f"{tmp_path}/catalog", s3)
 
 
-def test_another_reader_finds_the_rows_that_are_in_a_store(lake):
+@pytest.mark.parametrize("partition_by", [(), ("bucket(4, id)", "_interval")])
+def test_another_reader_finds_the_rows_that_are_in_a_store(lake, monkeypatch, partition_by):
+    monkeypatch.setattr(StoreLake, "partition_by", partition_by)
     table = lake.table()
     assert lake.land(table, landing(), 1) is Action.APPEND
     assert lake.land(table, landing(generation=2), 4) is Action.REPLACE
