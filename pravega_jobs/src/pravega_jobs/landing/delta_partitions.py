@@ -70,7 +70,7 @@ def split_for(table: "DeltaTable | None", columns: pa.Schema, landing: Landing) 
 
     Raises:
         LandingError: the table has other partitions than the landing names, a column is not in the rows, or has a type
-            that is no partition here.
+            that landings do not split rows by.
     """
     asked = [str(each) for each in landing.partition_by]
     names = asked if table is None else list(table.metadata().partition_columns)

@@ -113,7 +113,7 @@ def landing_of(
 
     Raises:
         ConfigurationError: consumer, interval or stream are not known, `new_columns` is none of its choices, or
-            `partition_by` has a text that is no partition.
+            `partition_by` has a text without the form of a partition.
     """
     if not isinstance(cuts, StreamCutRange):
         consumer, interval = consumer or cuts.get("consumer"), interval or cuts.get("interval")

@@ -72,7 +72,7 @@ class LocalRows:
             landing: the landing of the rows.
             location: the location of the files; it must not exist yet.
             own: more columns with one text each.
-            split: the partitions of the table, each of which has files of its own; None: it has none.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: a value does not fit the type of its column.

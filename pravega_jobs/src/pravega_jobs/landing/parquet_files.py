@@ -46,9 +46,9 @@ def stage(
         LandingError: the files that were written are not where this process looks for them.
     """
 
-    def written(place: Location) -> tuple[StagedFile, ...]:
-        files = tuple(work(place))
-        return files if files or split is not None else (_empty(place, schema),)
+    def written(inside: Location) -> tuple[StagedFile, ...]:
+        files = tuple(work(inside))
+        return files if files or split is not None else (_empty(inside, schema),)
 
     left_out = () if split is None else split.left_out(schema)
     columns = _footer(_without(schema, left_out))
@@ -96,7 +96,7 @@ def write(
         own: the text of each column that the batches do not have.
         location: the location of the files.
         file_bytes: bytes of a file after which the next one begins; None: all rows go into one file.
-        split: the partitions, each of which has files of its own; None: there are none.
+        split: the partitions, which have files of their own; None: there are none.
     """
     with _Files(location, schema, split, file_bytes) as files:
         for group in _groups(batches, schema, own):
@@ -152,7 +152,7 @@ class _Files:
             self._open.popitem()[1].abandon(*error)
 
     def make_room(self, keys: Collection[tuple[Any, ...]]) -> Iterator[StagedFile]:
-        """Close files of partitions that no rows come for, if others need their places."""
+        """Close files of partitions that no rows come for, if others need their room."""
         idle = [key for key in self._open if key not in keys]
         if len(idle) + len(keys) > _MOST_OPEN:
             for key in idle:

@@ -78,7 +78,7 @@ class SparkRows:
             landing: the landing of the rows.
             location: the location of the files; it must not exist yet.
             own: more columns with one text each.
-            split: the partitions of the table, each of which has files of its own; None: it has none.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: a column is of a type that tables do not have, or the driver does not find the files.

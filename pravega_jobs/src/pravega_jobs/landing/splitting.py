@@ -55,13 +55,13 @@ class Split:
         return [each.name for each in self.fields]
 
     def left_out(self, schema: pa.Schema) -> tuple[tuple[int, pa.Field], ...]:
-        """The columns of rows that their files do not have, with their places among all columns.
+        """The columns of rows that their files do not have, with their positions among all columns.
 
         Args:
             schema: the columns of the rows.
         """
         names = {each.column for each in self.fields} if self.leaves_out else set()
-        return tuple((place, each) for place, each in enumerate(schema) if each.name in names)
+        return tuple((position, each) for position, each in enumerate(schema) if each.name in names)
 
     def folder(self, key: tuple[Any, ...]) -> str:
         """The folders of the files of a partition, with a slash behind each; empty, if they need none.
@@ -130,7 +130,7 @@ def check_split(landing: Landing, staged: Split | None, found: Split | None) -> 
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[pa.Array, list[Hashable]]:
-    """The place of each value of a column among the distinct ones, and these. Null is one of them."""
+    """The index of each value of a column among the distinct ones, and these. Null is one of them."""
     whole = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
     found = whole.dictionary_encode(null_encoding="encode")
     return found.indices.cast(pa.int64()), found.dictionary.to_pylist()

@@ -66,7 +66,7 @@ class StagedFiles:
         files: the files; of rows that are split, there may be none.
         footer: the footer of a file with their columns.
         split: the split by which they were written; None: the rows were not split.
-        left_out: the columns of the rows that the files do not have, with their places.
+        left_out: the columns of the rows that the files do not have, with their positions.
     """
 
     location: Location
@@ -89,8 +89,8 @@ class StagedFiles:
     def schema(self) -> "pa.Schema":
         """The columns of the rows, without metadata."""
         found = _metadata(self.footer).schema.to_arrow_schema().remove_metadata()
-        for place, column in self.left_out:
-            found = found.insert(place, column)
+        for position, column in self.left_out:
+            found = found.insert(position, column)
         return found
 
     def read(self, file: StagedFile) -> "pa.Table":
@@ -118,9 +118,9 @@ class StagedFiles:
         import pyarrow as pa
 
         values = {} if self.split is None else dict(zip(self.split.names, file.partition, strict=True))
-        for place, column in self.left_out:
+        for position, column in self.left_out:
             constant = pa.repeat(pa.scalar(values[column.name], column.type), batch.num_rows)
-            batch = batch.add_column(place, column, constant)
+            batch = batch.add_column(position, column, constant)
         return batch
 
     @classmethod
@@ -185,7 +185,7 @@ class Rows(Protocol):
             landing: the landing of the rows.
             location: the location of the files; it must not exist yet.
             own: more columns with one text each.
-            split: the partitions of the table, each of which has files of its own; None: it has none.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: they cannot be written as they are.

@@ -86,14 +86,15 @@ def check_partitions(table: LandingTable, given: Sequence[str]) -> None:
     """Check that tables of a kind can have the partitions that an argument names. No server is asked.
 
     Raises:
-        ConfigurationError: they cannot, or a text is no partition.
+        ConfigurationError: they cannot, or a text has none of the forms of a partition.
     """
     parts, kind = partitions_of(given), kind_of_table(table)
-    if not parts or kind is None:
+    if not parts:
         return
-    if kind.partitions is Partitions.NONE:
+    if kind is None or kind.partitions is Partitions.NONE:
         takers = " and ".join(each.title for each in KINDS if each.partitions is not Partitions.NONE)
-        raise ConfigurationError(f"partition_by is for tables of {takers}, not for {kind.title}: leave it out")
+        title = type(table).__name__ if kind is None else kind.title
+        raise ConfigurationError(f"partition_by is for tables of {takers}, not for {title}: leave it out")
     functions = [str(each) for each in parts if each.function is not None]
     if functions and kind.partitions is Partitions.COLUMNS:
         raise ConfigurationError(
