@@ -170,6 +170,8 @@ def test_what_is_no_interval_is_refused(run, stream, tmp_path):
         build_landed_asset(spec, key=LAKE, table=table, since="earliest")
     with pytest.raises(ConfigurationError, match="database_key"):
         build_landed_asset(spec, key=LAKE, table="postgresql://ada:secret@db/lake#orders", since="last")
+    with pytest.raises(ConfigurationError, match="partition_by is for tables of Delta and Iceberg"):
+        build_landed_asset(spec, key=LAKE, table=table, since="last", partition_by=["day"])
     colours = dg.StaticPartitionsDefinition(["red", "blue"])
     everything = {"pravega/cuts": {"start": "earliest", "end": "latest"}}
     asset = build_landed_asset(spec, key=LAKE, table=table, partitions_def=colours, input_metadata=everything)

@@ -13,6 +13,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ from aiopravega.ledger import Interval
 from pravega_jobs.landing import Action, DeltaFolder, Iceberg, Landed, Landing, ParquetFolder, Postgres
 from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.landing.locations import store_location
+from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.postgres import StagedCopy
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.staged_files import StagedFiles, new_folder
@@ -173,6 +175,19 @@ class FolderLake(FileLake):
         return renamed
 
 
+class RowsLake(Lake):
+    """A lake whose rows are staged as `land` stages those of a table in this process."""
+
+    # The partitions of its tables.
+    partition_by: ClassVar[tuple[str, ...]] = ()
+
+    @contextmanager
+    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
+        rows = LocalRows(pa.table({"id": pa.array([value, value, None], type_)}))
+        with table.staged(rows, replace(one, partition_by=partitions_of(self.partition_by))) as staged:
+            yield staged
+
+
 class ParquetLake(FolderLake):
     kind = ParquetFolder
     replaces_in_one_step = False
@@ -227,16 +242,15 @@ class DeltaLake(FolderLake):
         DeltaTable(table.path).restore(self.version)
 
 
-class DeltaStoreLake(DeltaLake):
+class DeltaPartsLake(RowsLake, DeltaLake):
+    partition_by = ("id", "_interval")
+
+
+class DeltaStoreLake(RowsLake, DeltaLake):
     """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
 
     calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
     keeps_files_of_killed_runs = True
-
-    @contextmanager
-    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
-            yield staged
 
     def objects(self, path: str) -> dict[str, bytes]:
         """All objects below a path, by their names there."""
@@ -295,7 +309,7 @@ class IcebergLake(FileLake):
 
     @contextmanager
     def staging(self, table: Any, one: Landing, schema: pa.Schema) -> Iterator[Path]:
-        with table.new_staging(schema, one) as location:
+        with table.new_staging(schema, one) as (location, _):
             yield location.path
 
     def found(self, table: Any) -> pa.Table:
@@ -323,7 +337,7 @@ class IcebergLake(FileLake):
         return renamed
 
 
-class IcebergStoreLake(IcebergLake):
+class IcebergStoreLake(RowsLake, IcebergLake):
     """A catalog on the disk, whose tables are on the S3 server of the environment.
 
     The lake is named by the folder of the catalog, `#` and the address.
@@ -346,15 +360,14 @@ class IcebergStoreLake(IcebergLake):
         Path(self.folder).mkdir(exist_ok=True)
         load_catalog("default", **self.properties).create_namespace("shop")
 
-    @contextmanager
-    def staged(self, table: Any, one: Landing, value: int, type_: str = "int32") -> Iterator[StagedFiles]:
-        with table.staged(LocalRows(pa.table({"id": pa.array([value, value, None], type_)})), one) as staged:
-            yield staged
-
     def leftovers(self, table: Any) -> list[str]:
         known = set(table.load().inspect.all_files()["file_path"].to_pylist())
         data = store_location(f"{table.load().location()}/data")
         return [name for name in data.names() if data.file(name) not in known]
+
+
+class IcebergPartsLake(RowsLake, IcebergLake):
+    partition_by = ("bucket(4, id)", "truncate(3, _interval)", "id")
 
 
 class PostgresLake(Lake):
@@ -429,9 +442,11 @@ class PostgresLake(Lake):
 LAKES: dict[str, type[Any]] = {
     "parquet": ParquetLake,
     "delta": DeltaLake,
+    "delta-parts": DeltaPartsLake,
     "delta-s3": DeltaStoreLake,
     "iceberg": IcebergLake,
     "iceberg-s3": IcebergStoreLake,
+    "iceberg-parts": IcebergPartsLake,
     "postgres": PostgresLake,
 }
 

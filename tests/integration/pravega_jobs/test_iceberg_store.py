@@ -31,7 +31,9 @@ def lake(tmp_path: Path, s3: str) -> IcebergStoreLake:
     return made
 
 
-def test_another_reader_finds_the_rows_that_are_in_a_store(lake):
+@pytest.mark.parametrize("partition_by", [(), ("bucket(4, id)", "_interval")])
+def test_another_reader_finds_the_rows_that_are_in_a_store(lake, monkeypatch, partition_by):
+    monkeypatch.setattr(IcebergStoreLake, "partition_by", partition_by)
     table = lake.table()
     assert lake.land(table, landing(), 1) is Action.APPEND
     assert lake.land(table, landing(generation=2), 4) is Action.REPLACE

@@ -4,12 +4,14 @@ import datetime as dt
 import json
 from decimal import Decimal
 
+import polars as pl
 import psycopg2
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
 from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sf
+from tests.integration.pravega_jobs.landing_job import landing
 
 from aiopravega import StreamCutRange
 from aiopravega.commands.main import main as pravega
@@ -121,6 +123,26 @@ def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
     }
     assert {day: each.range for day, each in held.items()} == {day: found[day][0].range for day in DAYS}
     assert verify() == (0, set())
+
+
+@pytest.mark.parametrize("table", ["delta", "iceberg"], indirect=True)
+def test_tasks_write_files_for_each_partition_of_a_table(spark, table):
+    _, target = table
+    is_delta = isinstance(target, DeltaFolder)
+    frame = spark.range(0, 60, 1, 2).selectExpr(
+        "id", "cast(id % 3 as int) as part", "date_add(date'2026-01-31', cast(id % 2 as int)) as day"
+    )
+    partition_by = ["part", "day"] if is_delta else ["part", "month(day)"]
+    cuts = landing().cuts
+    for generation, files in ((1, 2 * 6), (2, 6 if is_delta else 2 * 6)):
+        done = land(frame, target, cuts, consumer="it", interval="m", generation=generation, partition_by=partition_by)
+        assert done.holding.rows == 60
+        read = pl.scan_delta(target.path) if is_delta else pl.scan_iceberg(target.load())
+        found = read.select("id", "part", "day").collect().rows()
+        days = dt.date(2026, 1, 31), dt.date(2026, 2, 1)
+        assert sorted(found) == [(number, number % 3, days[number % 2]) for number in range(60)]
+        there = DeltaTable(target.path).file_uris() if is_delta else target.load().inspect.files().to_pylist()
+        assert len(there) == files
 
 
 @pytest.mark.slow

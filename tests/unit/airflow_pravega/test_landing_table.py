@@ -124,6 +124,8 @@ def test_a_connection_that_reaches_no_catalog_is_refused_by_name(fields, message
         ("iceberg:lake/shop.orders", {}, "and iceberg_conn_id is given"),
         ("orders", {}, r"namespace\.table"),
         ("shop.orders", {"postgres_conn_id": "warehouse"}, "are given, but a table is in one of them"),
+        ("shop.orders", {"partition_by": ["{{ first }}", "week(day)"]}, "partition_by has 'week.day.'"),
+        ("shop.orders", {"partition_by": "day"}, "partition_by is a list of texts"),
     ],
 )
 def test_a_table_that_no_catalog_can_have_is_refused_at_once(table, more, message):

@@ -1,6 +1,6 @@
 """Tables as assets, in which ranges of a stream are landed: each interval once, also after kills and repeats."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -29,6 +29,7 @@ from dagster_pravega.resources.landing_database import (
 from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def build_landed_asset(
     consumer: str | None = None,
     columns: str | None = None,
     new_columns: str = "fail",
+    partition_by: Sequence[str] = (),
     input_metadata: Mapping[str, Any] | None = None,
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
@@ -86,16 +88,19 @@ def build_landed_asset(
         columns: the columns of events that the stream's options decode as JSON, as SQL writes them, for example
             `id long, price double`.
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
+        partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
+            `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text does not name a table, `new_columns` is none of its choices, or the asset has both
-            partitions and `since`, or neither.
+        ConfigurationError: the text does not name a table, the table cannot have the partitions, `new_columns` is none
+            of its choices, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
     checked = shown_table(table, None if database_key is None else "", BESIDE)
+    check_partitions(checked, partition_by)
     rule = choice(new_columns, Evolution, "new_columns")
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
@@ -119,6 +124,7 @@ def build_landed_asset(
                 generation=generation,
                 event_times=interval.of_times,
                 new_columns=rule,
+                partition_by=partition_by,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
             metadata = {**spark_schema(frame), **_described(table, done), **rows_of(target)}

@@ -4,18 +4,17 @@ The same commit has the table's holding of the interval: see `pravega_jobs.landi
 """
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError, TableUnavailableError
+from pravega_jobs.landing.delta_files import add, replace
 from pravega_jobs.landing.delta_holdings import (
     DeltaHoldings,
     DeltaStanding,
     commit_properties,
-    predicate,
     staged_of,
 )
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _FILES: Final = "landing-"
-_MILLISECONDS: Final = 1000
 _TRIES: Final = 20
 
 
@@ -91,9 +89,18 @@ class DeltaFolder(LocalFolder):
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
-        """Write the rows beside the table; the files are removed afterwards, if they are still there."""
+        """Write the rows beside the table; the files are removed afterwards, if they are still there.
+
+        Raises:
+            LandingError: the table cannot have the partitions that the landing names.
+        """
+        from pravega_jobs.landing.delta_partitions import split_for
+        from pravega_jobs.landing.parquet_files import with_own
+
+        own = own_columns(landing)
+        split = split_for(self.stored.table(), with_own(rows.arrow_schema(), own), landing)
         with new_location(self.stored.staging(landing), str(landing.generation)) as location:
-            yield rows.write_files(landing, location, own_columns(landing))
+            yield rows.write_files(landing, location, own, split)
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table's log, unless it holds the interval, in one commit.
@@ -101,7 +108,6 @@ class DeltaFolder(LocalFolder):
         Raises:
             LandingError: the table must not take them, or cannot.
         """
-        from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
         if isinstance(staged.location, StoreLocation):
@@ -113,13 +119,13 @@ class DeltaFolder(LocalFolder):
                 return Landed(action, held)
             holding = Holding.of(landing, staged.rows)
             try:
-                table = found.table or DeltaTable.create(self.path, staged.schema(), mode="ignore")
+                table = found.table or self._made(staged)
                 table = _grown(table, _check(table, staged, landing), staged)
                 self.stored.write(holding, staged.folder)
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
                 else:
-                    _replace(table, staged, holding, commit_properties(holding))
+                    replace(table, staged, holding, commit_properties(holding))
             except DeltaError as error:
                 raise LandingError(f"{landing}: the table {self.path} was not changed: {error}") from error
             self.stored.forget_others(holding)
@@ -137,10 +143,9 @@ class DeltaFolder(LocalFolder):
             LandingError: the table must not take the files, or cannot.
             TableUnavailableError: the store did not answer clearly, or others were first each time.
         """
-        from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
-        run, limits = location.address.rpartition("/")[2], limits_of(self.path)
+        run = location.address.rpartition("/")[2]
         for _ in range(_TRIES):
             found = self.stored.standing()
             action, held = decide(found, landing)
@@ -149,7 +154,7 @@ class DeltaFolder(LocalFolder):
             holding, since, table = Holding.of(landing, staged.rows), 0, found.table
             try:
                 if table is None:
-                    DeltaTable.create(self.path, staged.schema(), mode="ignore", storage_options=limits)
+                    self._made(staged)
                     continue  # another run may have made the table, and landed: it is asked again
                 since = table.version()
                 grown = _check(table, staged, landing)
@@ -160,9 +165,9 @@ class DeltaFolder(LocalFolder):
                 if action is Action.APPEND:
                     location.is_taken = True
                     folder = f"{staged_of(holding.consumer, holding.interval)}/{run}"
-                    _add(table, staged, folder, holding, commit_properties(holding, run))
+                    add(table, staged, folder, holding, commit_properties(holding, run))
                 else:
-                    _replace(table, staged, holding, commit_properties(holding, run))
+                    replace(table, staged, holding, commit_properties(holding, run))
             except (DeltaError, OSError) as error:
                 if not is_committed(self.stored.table(), run, since, error, f"{landing}: the commit to {self.path}"):
                     location.is_taken = False  # another commit is in the log instead
@@ -174,44 +179,19 @@ class DeltaFolder(LocalFolder):
             f"{landing}: {_TRIES} commits to {self.path} were refused, since others were first. Run it again"
         )
 
+    def _made(self, staged: StagedFiles) -> "DeltaTable":
+        """The table, which is made with the columns and the partitions of files, unless it exists by now."""
+        from deltalake import DeltaTable
+
+        names, limits = staged.split.names if staged.split else None, limits_of(self.path)
+        return DeltaTable.create(self.path, staged.schema(), mode="ignore", partition_by=names, storage_options=limits)
+
     def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
         """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
         folder = f"{_FILES}{staged.folder.name}"
-        staged.location.taken(FolderLocation(local_path(self.path) / folder))
-        _add(table, staged, folder, holding, commit_properties(holding))
-
-
-def _add(table: "DeltaTable", staged: StagedFiles, folder: str, holding: Holding, properties: Any) -> None:
-    """Add files in a folder of the table to its log."""
-    from deltalake.transaction import AddAction, RemoveAction
-
-    own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
-    actions: list[AddAction | RemoveAction] = [
-        AddAction(
-            path=f"{folder}/{file.name}",
-            size=file.size,
-            partition_values={},
-            modification_time=int(time.time() * _MILLISECONDS),
-            data_change=True,
-            stats=json.dumps({"numRecords": file.rows, "minValues": own, "maxValues": own}),
-        )
-        for file in staged.files
-    ]
-    table.create_write_transaction(actions, mode="append", schema=table.schema(), commit_properties=properties)
-
-
-def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding, properties: Any) -> None:
-    """Write the rows, and remove those that the interval has, in one commit."""
-    from deltalake import write_deltalake
-
-    write_deltalake(
-        table,
-        staged.batches(),
-        mode="overwrite",
-        schema_mode="merge",  # the rows may lack columns
-        predicate=predicate(holding.consumer, holding.interval),
-        commit_properties=properties,
-    )
+        if staged.files:
+            staged.location.taken(FolderLocation(local_path(self.path) / folder))
+        add(table, staged, folder, holding, commit_properties(holding))
 
 
 def unfit(table: "DeltaTable") -> list[str]:
@@ -223,8 +203,6 @@ def unfit(table: "DeltaTable") -> list[str]:
         if name.startswith(("delta.constraints.", "delta.setTransactionRetention"))
         or (name == "delta.columnMapping.mode" and settings[name] != "none")
     ]
-    if table.metadata().partition_columns:
-        own.append("partitions")
     fields = json.loads(table.schema().to_json())["fields"]
     return own + [
         f"{each['name']}: {name}" for each in fields for name in each["metadata"] if name.startswith("delta.")
@@ -239,8 +217,11 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> Growth
     """
     from deltalake import Schema
 
+    from pravega_jobs.landing.delta_partitions import split_for
     from pravega_jobs.landing.local_rows import types_of  # needs PyArrow
+    from pravega_jobs.landing.splitting import check_split
 
+    check_split(landing, staged.split, split_for(table, staged.schema(), landing))
     own = unfit(table)
     if own:
         raise LandingError(

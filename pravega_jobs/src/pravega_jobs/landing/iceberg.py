@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
+    from pravega_jobs.landing.splitting import Split
+
 PYICEBERG: Final = Library("pyiceberg", "iceberg")
 # pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
 _RETRIES: Final = "commit.retry.num-retries"
@@ -93,21 +95,26 @@ class Iceberg(LandingTable):
         Raises:
             LandingError: a table of Iceberg cannot have these columns.
         """
-        with self.new_staging(rows.arrow_schema(), landing) as location:
-            yield rows.write_files(landing, location, own_columns(landing))
+        with self.new_staging(rows.arrow_schema(), landing) as (location, split):
+            yield rows.write_files(landing, location, own_columns(landing), split)
 
     @contextmanager
-    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Location]:
-        """A new location beside the table's files, for as long as the block runs. The table is made if it is missing.
+    def new_staging(self, columns: "pa.Schema", landing: Landing) -> "Iterator[tuple[Location, Split | None]]":
+        """A new location beside the table's files, for as long as the block runs, and the partitions of the table.
+
+        The table is made if it is missing.
 
         Raises:
             LandingError: the table cannot have these columns, or has others.
         """
         wanted = _schema(columns)
         table = self.table() or self.make_table(wanted, landing)
+        from pravega_jobs.landing.iceberg_partitions import split_of  # needs pyiceberg, for which the table was asked
+
         _growth(landing, table, wanted)
+        split = split_of(table.metadata, landing)
         with new_location(staging_of(table, landing), str(landing.generation)) as location:
-            yield location
+            yield location, split
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
         """Add the staged files to the table, unless it holds the interval, in one commit.
@@ -118,6 +125,8 @@ class Iceberg(LandingTable):
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
         from pravega_jobs.landing.iceberg_catalog import catalog_answers
+        from pravega_jobs.landing.iceberg_partitions import split_of
+        from pravega_jobs.landing.splitting import check_split
 
         files: list[str] = []
         columns = staged.schema()  # the files are moved
@@ -134,10 +143,11 @@ class Iceberg(LandingTable):
                     remove_staged(staged, files)
                 return Landed(action, held)
             grown = _growth(landing, table, columns)
+            check_split(landing, staged.split, split_of(table.metadata, landing))
             files = files or taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
-                    _commit(table, files, holding, action, _grown(columns, grown))
+                    _commit(table, staged, files, holding, action, _grown(columns, grown))
             except (CommitFailedException, CommitStateUnknownException):
                 continue  # another commit was first, maybe of this interval; or the next try finds the holding
             except (ValueError, TypeError, NotImplementedError) as error:
@@ -189,7 +199,10 @@ class Iceberg(LandingTable):
 
         try:
             with self._opened() as catalog:
-                return catalog.create_table_if_not_exists(self.identifier, columns)
+                from pravega_jobs.landing.iceberg_partitions import new_spec
+
+                schema, spec = new_spec(columns, landing)
+                return catalog.create_table_if_not_exists(self.identifier, schema, partition_spec=spec)
         except (NoSuchNamespaceError, TypeError, ValueError) as error:
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
 
@@ -199,7 +212,15 @@ def try_once(table: "Table") -> None:
     table.metadata.properties[_RETRIES] = "0"
 
 
-def _commit(table: "Table", files: list[str], holding: Holding, action: Action, grown: "pa.Schema") -> None:
+def _commit(
+    table: "Table", staged: StagedFiles, files: list[str], holding: Holding, action: Action, grown: "pa.Schema"
+) -> None:
+    from pyiceberg.io.pyarrow import _check_pyarrow_schema_compatible
+    from pyiceberg.table import TableProperties
+    from pyiceberg.typedef import Record
+
+    from pravega_jobs.landing.iceberg_partitions import data_file
+
     note = holding.to_json().decode()
     try_once(table)
     with table.transaction() as transaction:
@@ -208,7 +229,17 @@ def _commit(table: "Table", files: list[str], holding: Holding, action: Action, 
                 update.union_by_name(grown)
         if action is Action.REPLACE:
             transaction.delete(interval_filter(holding.consumer, holding.interval))
-        transaction.add_files(files, snapshot_properties={LANDED_IN_SNAPSHOT: note}, check_duplicate_files=False)
+        found = transaction.table_metadata
+        _check_pyarrow_schema_compatible(found.schema(), staged.schema(), format_version=found.format_version)
+        if found.name_mapping() is None:
+            # The files have names of columns, and no numbers.
+            transaction.set_properties(
+                {TableProperties.DEFAULT_NAME_MAPPING: found.schema().name_mapping.model_dump_json()}
+            )
+        with transaction.update_snapshot(snapshot_properties={LANDED_IN_SNAPSHOT: note}).fast_append() as snapshot:
+            for file, address in zip(staged.files, files, strict=True):
+                partition = Record(*file.partition)
+                snapshot.append_data_file(data_file(found, address, file.size, file.metadata, partition))
         transaction.set_properties({note_name(holding.consumer, holding.interval): note})
 
 

@@ -46,6 +46,8 @@ def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
 def taken(table: "Table", staged: StagedFiles) -> list[str]:
     """The addresses of staged files as the table has them from its next commit on; until then they are orphans."""
     names = [file.name for file in staged.files]
+    if not names:
+        return []
     if isinstance(staged.location, FolderLocation):
         return into_table(table, staged.folder, names)
     location = staged.location.taken(staged.location)

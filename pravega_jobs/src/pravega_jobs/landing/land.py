@@ -1,17 +1,18 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.growth import check_columns, fitted
+from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable
-from pravega_jobs.landing.targets import table_of
+from pravega_jobs.landing.targets import check_partitions, table_of
 
 
 def land(
@@ -24,6 +25,7 @@ def land(
     generation: int = 1,
     event_times: bool = False,
     new_columns: Evolution | str = Evolution.FAIL,
+    partition_by: Sequence[str] = (),
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -43,6 +45,9 @@ def land(
         new_columns: the treatment of columns that the table lacks: `fail` refuses rows whose columns are not the
             columns of the table; `add` adds them, with null in older rows, and makes columns of Iceberg and PostgreSQL
             wider; `ignore` leaves them out. With `add` and `ignore`, columns that the rows lack are null.
+        partition_by: the partitions that the table gets if it is new, of Delta or Iceberg: names of columns; in Iceberg
+            also `year(column)`, `month(…)`, `day(…)`, `hour(…)`, `bucket(number, column)` and `truncate(number,
+            column)`. A table that exists keeps its own, and must have these, if any are given.
 
     Returns:
         The action, and the table's holding of the interval now.
@@ -51,8 +56,17 @@ def land(
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
         LandingError: the table must not take the rows, or cannot.
     """
-    landing = landing_of(cuts, consumer, interval, generation, event_times=event_times, new_columns=new_columns)
+    landing = landing_of(
+        cuts,
+        consumer,
+        interval,
+        generation,
+        event_times=event_times,
+        new_columns=new_columns,
+        partition_by=partition_by,
+    )
     target = table_of(table) if isinstance(table, str) else table
+    check_partitions(target, partition_by)
     if not is_spark(frame):
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
 
@@ -84,6 +98,7 @@ def landing_of(
     *,
     event_times: bool = False,
     new_columns: Evolution | str = Evolution.FAIL,
+    partition_by: Sequence[str] = (),
 ) -> Landing:
     """The landing of a range.
 
@@ -94,9 +109,11 @@ def landing_of(
         generation: from 1 on.
         event_times: True for an interval of event times; so is one with `since` and `until` in `cuts`.
         new_columns: the treatment of columns that the table lacks: `fail`, `add` or `ignore`.
+        partition_by: the partitions of the table.
 
     Raises:
-        ConfigurationError: consumer, interval or stream are not known, or `new_columns` is none of its choices.
+        ConfigurationError: consumer, interval or stream are not known, `new_columns` is none of its choices, or
+            `partition_by` has a text without the form of a partition.
     """
     if not isinstance(cuts, StreamCutRange):
         consumer, interval = consumer or cuts.get("consumer"), interval or cuts.get("interval")
@@ -108,7 +125,8 @@ def landing_of(
             f"them, or a range that has them (consumer {consumer!r}, interval {interval!r}, range {cuts})"
         )
     rule = choice(new_columns, Evolution, "new_columns")
-    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation, event_times, rule)
+    parts = partitions_of(partition_by)
+    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation, event_times, rule, parts)
 
 
 def holdings(table: LandingTable | str) -> list[Holding]:

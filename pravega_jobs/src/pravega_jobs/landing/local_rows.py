@@ -16,7 +16,8 @@ from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet_files import stage, with_own, write
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
-from pravega_jobs.landing.staged_files import Copied, StagedFiles
+from pravega_jobs.landing.splitting import Split
+from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
 from pravega_jobs.tables import batches_of
 
 # Bytes of a file after which the next one begins.
@@ -62,19 +63,26 @@ class LocalRows:
         ]
         return LocalRows(self._reader, pa.schema(columns))
 
-    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+    def write_files(
+        self, landing: Landing, location: Location, own: Mapping[str, str], split: Split | None = None
+    ) -> StagedFiles:
         """Write the rows into a new location, 64 MB of them in memory at a time.
 
         Args:
             landing: the landing of the rows.
             location: the location of the files; it must not exist yet.
             own: more columns with one text each.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: a value does not fit the type of its column.
         """
         schema = with_own(self._schema, own)
-        return stage(landing, location, schema, lambda tries: write(self._batches(), schema, own, tries, _FILE_BYTES))
+
+        def work(tries: Location) -> Iterator[StagedFile]:
+            return write(self._batches(), schema, own, tries, _FILE_BYTES, split)
+
+        return stage(landing, location, schema, work, split)
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Copy the rows into a staging table of PostgreSQL, in one transaction."""

@@ -42,7 +42,7 @@ _GETS: Final = 16
 
 
 class Location(Protocol):
-    """A location of files, which tasks in other processes can have. Names of files have no slash."""
+    """A location of files, which tasks in other processes can have. A name of a file may have folders before it."""
 
     @property
     def address(self) -> str:
@@ -114,7 +114,10 @@ class FolderLocation:
         """A new file, while a block writes it."""
         import pyarrow as pa
 
-        with pa.OSFile(self.file(name), "wb") as file:
+        path = self.path / name
+        if path.parent != self.path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with pa.OSFile(str(path), "wb") as file:
             yield file
 
     def source(self, name: str) -> "pa.NativeFile":

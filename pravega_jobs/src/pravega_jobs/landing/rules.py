@@ -22,6 +22,7 @@ from aiopravega.cuts import END_OF_SEGMENT, StreamCutRange
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
 from aiopravega.ledger.stored_json import StoredStream, StoredTime, read_value, with_checksum
+from pravega_jobs.landing.partition_by import PartitionBy
 
 VERSION: Final = 1
 # The columns that every landed row has.
@@ -69,7 +70,7 @@ class Landing:
     """The rows of one interval, on their way into a table: the interval, its range, and its generation.
 
     `of_times`: the interval is one of event times, whose ranges overlap on purpose. Other intervals of a consumer have
-    no event in common. `new_columns`: the treatment of columns that the table lacks.
+    no event in common. `new_columns`: the treatment of columns that the table lacks. `partition_by`: of a new table.
 
     Raises:
         ConfigurationError: the generation is not 1 or more, or the range is of another stream, or has an open end.
@@ -80,6 +81,7 @@ class Landing:
     generation: int = 1
     of_times: bool = False
     new_columns: Evolution = Evolution.FAIL
+    partition_by: tuple[PartitionBy, ...] = ()
 
     def __post_init__(self) -> None:
         if self.generation < 1:

@@ -4,6 +4,7 @@ So files are written alike on file systems and in object stores, and this proces
 and this package; for a store also obstore, and credentials in their environment or from their machine.
 """
 
+import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from pravega_jobs.landing.splitting import Split
+
 _COPIED: Final = "task string, rows long"
-_WRITTEN: Final = "name string, size long, footer binary"
+_WRITTEN: Final = "name string, size long, footer binary, partition binary"
+_NAMES: Final = ["name", "size", "footer", "partition"]
 
 
 def is_spark(value: Any) -> bool:
@@ -63,13 +67,18 @@ class SparkRows:
         columns = [col(f"`{name.replace('`', '``')}`").cast(kind).alias(name) for name, kind in types.items()]
         return SparkRows(self.frame.select(columns))
 
-    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+    def write_files(
+        self, landing: Landing, location: Location, own: Mapping[str, str], split: "Split | None" = None
+    ) -> StagedFiles:
         """Have tasks write the rows into a new location, one file each, 64 MB of rows in memory at a time.
+
+        If the rows are split, each task writes files of the partitions that its rows belong to.
 
         Args:
             landing: the landing of the rows.
             location: the location of the files; it must not exist yet.
             own: more columns with one text each.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: a column is of a type that tables do not have, or the driver does not find the files.
@@ -84,14 +93,15 @@ class SparkRows:
             def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
                 import pyarrow as pa
 
-                for each in write((cast_batch(batch, columns) for batch in batches), schema, texts, tries):
-                    names = {"name": [each.name], "size": [each.size], "footer": [each.footer]}
-                    yield pa.RecordBatch.from_pydict(names)
+                casted = (cast_batch(batch, columns) for batch in batches)
+                for each in write(casted, schema, texts, tries, split=split):
+                    values = each.name, each.size, each.footer, pickle.dumps(each.partition)
+                    yield pa.RecordBatch.from_arrays([pa.array([value]) for value in values], _NAMES)
 
             for row in self.frame.mapInArrow(work, _WRITTEN).collect():
-                yield StagedFile(row.name, row.size, bytes(row.footer))
+                yield StagedFile(row.name, row.size, bytes(row.footer), pickle.loads(row.partition))
 
-        return stage(landing, location, schema, written)
+        return stage(landing, location, schema, written, split)
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Have tasks copy the rows into a staging table of PostgreSQL; returns the tries of tasks that count.

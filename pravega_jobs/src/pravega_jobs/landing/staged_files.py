@@ -12,9 +12,9 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.locations import FolderLocation, Location
@@ -23,6 +23,8 @@ from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
+
+    from pravega_jobs.landing.splitting import Split
 
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
@@ -38,19 +40,18 @@ class StagedFile:
         name: its name in its location.
         size: its bytes.
         footer: its metadata as Parquet's writer gave them: rows, columns, and statistics of each column.
+        partition: the values of its partition, as `Split.parts` gives them.
     """
 
     name: str
     size: int
     footer: bytes
+    partition: tuple[Any, ...] = ()
 
     @property
     def metadata(self) -> "parquet.FileMetaData":
         """The footer, read."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        return parquet.read_metadata(pa.BufferReader(self.footer))
+        return _metadata(self.footer)
 
     @property
     def rows(self) -> int:
@@ -60,10 +61,21 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """The files of a landing that count, all in one location."""
+    """The files of a landing that count, all in one location.
+
+    Args:
+        location: the location.
+        files: the files; of rows that are split, there may be none.
+        footer: the footer of a file with their columns.
+        split: the split by which they were written; None: the rows were not split.
+        left_out: the columns of the rows that the files do not have, with their positions.
+    """
 
     location: Location
     files: tuple[StagedFile, ...]
+    footer: bytes
+    split: "Split | None" = None
+    left_out: "tuple[tuple[int, pa.Field], ...]" = ()
 
     @property
     def folder(self) -> Path:
@@ -77,8 +89,11 @@ class StagedFiles:
         return sum(each.rows for each in self.files)
 
     def schema(self) -> "pa.Schema":
-        """The columns of the files, without metadata."""
-        return self.files[0].metadata.schema.to_arrow_schema().remove_metadata()
+        """The columns of the rows, without metadata."""
+        found = _metadata(self.footer).schema.to_arrow_schema().remove_metadata()
+        for position, column in self.left_out:
+            found = found.insert(position, column)
+        return found
 
     def read(self, file: StagedFile) -> "pa.Table":
         """The rows of a file."""
@@ -95,7 +110,8 @@ class StagedFiles:
         def batches() -> Iterator[pa.RecordBatch]:
             for each in self.files:
                 with self.location.source(each.name) as source:
-                    yield from parquet.ParquetFile(source).iter_batches(_BATCH_ROWS)
+                    for batch in parquet.ParquetFile(source).iter_batches(_BATCH_ROWS):
+                        yield self._whole(batch, each)
 
         return pa.RecordBatchReader.from_batches(self.schema(), batches())
 
@@ -104,7 +120,17 @@ class StagedFiles:
         for each in self.files:
             with self.location.source(each.name) as source, location.sink(each.name) as sink:
                 shutil.copyfileobj(source, sink, _COPIED_BYTES)
-        return StagedFiles(location, self.files)
+        return replace(self, location=location)
+
+    def _whole(self, batch: "pa.RecordBatch", file: StagedFile) -> "pa.RecordBatch":
+        """The rows of a batch with the columns that their file does not have: the values of its partition."""
+        import pyarrow as pa
+
+        values = {} if self.split is None else dict(zip(self.split.names, file.partition, strict=True))
+        for position, column in self.left_out:
+            constant = pa.repeat(pa.scalar(values[column.name], column.type), batch.num_rows)
+            batch = batch.add_column(position, column, constant)
+        return batch
 
     @classmethod
     def found_in(cls, folder: Path) -> "StagedFiles":
@@ -113,7 +139,8 @@ class StagedFiles:
 
         files = sorted(folder.glob("*.parquet"))
         found = (StagedFile(each.name, each.stat().st_size, footer_of(parquet.read_metadata(each))) for each in files)
-        return cls(FolderLocation(folder), tuple(found))
+        staged = tuple(found)
+        return cls(FolderLocation(folder), staged, staged[0].footer if staged else b"")
 
 
 def footer_of(metadata: "parquet.FileMetaData") -> bytes:
@@ -121,6 +148,13 @@ def footer_of(metadata: "parquet.FileMetaData") -> bytes:
     sink = io.BytesIO()
     metadata.write_metadata_file(sink)
     return sink.getvalue()
+
+
+def _metadata(footer: bytes) -> "parquet.FileMetaData":
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    return parquet.read_metadata(pa.BufferReader(footer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +185,16 @@ class Rows(Protocol):
             types: as `types` gives them.
         """
 
-    def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:
+    def write_files(
+        self, landing: Landing, location: Location, own: Mapping[str, str], split: "Split | None" = None
+    ) -> StagedFiles:
         """Write the rows as Parquet files into a new location, with more columns of one text each.
+
+        Args:
+            landing: the landing of the rows.
+            location: the location of the files; it must not exist yet.
+            own: more columns with one text each.
+            split: the partitions of the table, which have files of their own; None: it has none.
 
         Raises:
             LandingError: they cannot be written as they are.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.growth import TableColumns
+from pravega_jobs.landing.partition_by import Partitions
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
 from pravega_jobs.landing.staged_files import Rows
 
@@ -108,6 +109,7 @@ class TableKind:
         table_class: the class of the tables.
         icon: the label that Dagster's pages have a picture for.
         library: the library that the tables need besides PyArrow.
+        partitions: the partitions that landings into the tables can make and follow.
         names_folder: True if the text names a folder of files after its colon.
         has_address: True if the texts are addresses of databases, which may have a password.
         merges: makes the target of merges from a table; None: changes cannot be merged into it.
@@ -123,6 +125,7 @@ class TableKind:
     table_class: type[Any]
     icon: str
     library: Library | None = None
+    partitions: Partitions = Partitions.NONE
     names_folder: bool = False
     has_address: bool = False
     merges: "Callable[[Any], MergeTarget] | None" = None

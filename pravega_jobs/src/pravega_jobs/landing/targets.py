@@ -10,6 +10,7 @@ from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.kinds import delta, iceberg, parquet, postgres
 from pravega_jobs.landing.locations import in_store
+from pravega_jobs.landing.partition_by import Partitions, partitions_of
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
@@ -79,6 +80,27 @@ def shown_table(text: str, dsn: str | None, beside: str) -> LandingTable:
             f"scheduler shows the arguments of a job: {ways}"
         )
     return kind.parse(text)
+
+
+def check_partitions(table: LandingTable, given: Sequence[str]) -> None:
+    """Check that tables of a kind can have the partitions that an argument names. No server is asked.
+
+    Raises:
+        ConfigurationError: they cannot, or a text has none of the forms of a partition.
+    """
+    parts, kind = partitions_of(given), kind_of_table(table)
+    if not parts:
+        return
+    if kind is None or kind.partitions is Partitions.NONE:
+        takers = " and ".join(each.title for each in KINDS if each.partitions is not Partitions.NONE)
+        title = type(table).__name__ if kind is None else kind.title
+        raise ConfigurationError(f"partition_by is for tables of {takers}, not for {title}: leave it out")
+    functions = [str(each) for each in parts if each.function is not None]
+    if functions and kind.partitions is Partitions.COLUMNS:
+        raise ConfigurationError(
+            f"partition_by has {', '.join(functions)}, and {kind.title} has partitions by columns only: add such a "
+            "column to the rows, and name it"
+        )
 
 
 def catalog_table(text: str, catalog: str, properties: Mapping[str, str], beside: str) -> Iceberg:

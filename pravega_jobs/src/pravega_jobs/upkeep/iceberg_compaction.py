@@ -13,14 +13,8 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
 from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.pyarrow import (
-    ArrowScan,
-    compute_statistics_plan,
-    data_file_statistics_from_parquet_metadata,
-    parquet_path_to_id_mapping,
-    schema_to_pyarrow,
-)
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.io.pyarrow import ArrowScan, schema_to_pyarrow
+from pyiceberg.manifest import DataFile
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
@@ -28,6 +22,7 @@ from aiopravega.errors import LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import into_table
+from pravega_jobs.landing.iceberg_partitions import data_file
 from pravega_jobs.landing.locations import StoreLocation
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, new_folder, new_location
 from pravega_jobs.upkeep import iceberg_store
@@ -223,22 +218,7 @@ def _write(table: "Table", tasks: Sequence["FileScanTask"], path: Path) -> Path:
 
 
 def _data_file(table: "Table", group: _Group) -> DataFile:
-    schema = table.schema()
     source = table.io.new_input(group.path)
     with source.open() as opened:
         footer: Any = parquet.read_metadata(opened)
-    statistics = data_file_statistics_from_parquet_metadata(
-        footer, compute_statistics_plan(schema, table.metadata.properties), parquet_path_to_id_mapping(schema)
-    )
-    return DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=group.path,
-        file_format=FileFormat.PARQUET,
-        partition=group.tasks[0].file.partition,
-        file_size_in_bytes=len(source),
-        sort_order_id=None,
-        spec_id=table.metadata.default_spec_id,
-        equality_ids=None,
-        key_metadata=None,
-        **statistics.to_serialized_dict(),
-    )
+    return data_file(table.metadata, group.path, len(source), footer, group.tasks[0].file.partition)

@@ -60,9 +60,10 @@ def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder, if it has no files."""
-    with suppress(OSError):
-        folder.rmdir()
+    """Remove a folder and the folders in it, as far as they have no files."""
+    for within, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(within).rmdir()
 
 
 def _locks(work: Path) -> Iterator[tuple[Path, float | None]]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from pravega_jobs.landing.delta import DeltaFolder
 from pravega_jobs.landing.delta_holdings import DELTALAKE
+from pravega_jobs.landing.partition_by import Partitions
 from pravega_jobs.landing.table_kind import TableKind
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ KIND: Final = TableKind(
     table_class=DeltaFolder,
     icon="deltalake",
     library=DELTALAKE,
+    partitions=Partitions.COLUMNS,
     names_folder=True,
     merges=_target,
     upkeep=_upkeep,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import PYICEBERG, Iceberg
+from pravega_jobs.landing.partition_by import Partitions
 from pravega_jobs.landing.table_kind import TableKind
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ KIND: Final = TableKind(
     table_class=Iceberg,
     icon="iceberg",
     library=PYICEBERG,
+    partitions=Partitions.FUNCTIONS,
     merges=_target,
     upkeep=_upkeep,
 )

@@ -230,7 +230,7 @@ def _prepared(
     limits = limits_of(folder.path)
     table = table or DeltaTable.create(folder.path, columns_for(staged, merge), mode="ignore", storage_options=limits)
     features = [each for each in table.protocol().reader_features or [] if each in ("deletionVectors", "columnMapping")]
-    own = [*features, *unfit(table)]
+    own = [*features, *(["partitions"] if table.metadata().partition_columns else []), *unfit(table)]
     if own:
         raise LandingError(
             f"{merge}: the table has {', '.join(own)}, which files of a merge do not follow: merge into a table "

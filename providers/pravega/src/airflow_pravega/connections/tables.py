@@ -1,5 +1,6 @@
 """Tables that arguments of tasks name: by themselves, or in the database or the catalog of a connection of Airflow."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
@@ -7,24 +8,29 @@ from airflow_pravega.connections.fields import ConnectionLike
 from airflow_pravega.connections.iceberg import TYPE, catalog_properties
 from airflow_pravega.connections.postgres import libpq_dsn
 from pravega_jobs.landing import LandingTable, catalog_table, shown_table
+from pravega_jobs.landing.targets import check_partitions
 
 # The arguments of operators that name the connection.
 POSTGRES: Final = "postgres_conn_id"
 ICEBERG: Final = "iceberg_conn_id"
 
 
-def check_table(text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None) -> None:
-    """Check the name of a table when an operator is made; no connection is read.
+def check_table(
+    text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None, partition_by: Sequence[str] = ()
+) -> None:
+    """Check the name of a table, and the partitions that are known, when an operator is made; no connection is read.
 
     Raises:
-        ConfigurationError: there is no such table, or both connections are given.
+        ConfigurationError: there is no such table, it cannot have the partitions, or both connections are given.
     """
     if postgres_conn_id is not None and iceberg_conn_id is not None:
         raise ConfigurationError(f"{POSTGRES} and {ICEBERG} are given, but a table is in one of them: give that one")
+    table: LandingTable
     if iceberg_conn_id is not None:
-        catalog_table(text, iceberg_conn_id, {}, ICEBERG)
+        table = catalog_table(text, iceberg_conn_id, {}, ICEBERG)
     else:
-        shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
+        table = shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
+    check_partitions(table, partition_by)
 
 
 def table_in(text: str, connection: ConnectionLike | None, beside: str) -> LandingTable:

@@ -102,7 +102,7 @@ def pravega_task(
         multiple_outputs: make an XCom of each key of a dict that it returns; with `into` or `table`, this is always
             done.
         **kwargs: `columns`, `options`, `into`, `write_id`, `rebuild`, `commit_ledger`, `into_options`, `table`,
-            `postgres_conn_id`, `iceberg_conn_id`, `new_columns`, `largest` and `pravega_conn_id`, as
+            `postgres_conn_id`, `iceberg_conn_id`, `new_columns`, `partition_by`, `largest` and `pravega_conn_id`, as
             `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them, and the arguments of all operators.
     """
     return task_decorator_factory(

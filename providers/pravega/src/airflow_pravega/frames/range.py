@@ -17,7 +17,7 @@ from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.tasks.arguments import check_known, check_stream, whole_number
+from airflow_pravega.tasks.arguments import check_known, check_stream, known_texts, whole_number
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import declare, shown, table_sink
@@ -55,6 +55,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
         new_columns: the rule for columns of the result that the table does not have: `fail`, `ignore` or `add`.
             (templated)
+        partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
+            `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
         largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
         pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
             without options. (templated)
@@ -67,6 +69,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "write_id",
         "rebuild",
         "new_columns",
+        "partition_by",
         "commit_ledger",
         "into_options",
         "table",
@@ -90,6 +93,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
         new_columns: str = "fail",
+        partition_by: Sequence[str] = (),
         largest: int | str = _LARGEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -100,7 +104,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if into is not None:
             check_stream(into)
         if table is not None:
-            check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+            parts = known_texts(partition_by)
+            check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.columns = columns
         self.options = dict(options or {})
@@ -113,6 +118,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
         self.new_columns = new_columns
+        self.partition_by = partition_by
         self.largest = largest
         self.pravega_conn_id = pravega_conn_id
 
@@ -173,7 +179,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if self.table is None:
             return None, None
         generation = parse_generation(self.rebuild)
-        landing_of(given, generation=generation, new_columns=self.new_columns)
+        landing_of(given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by)
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
         target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
@@ -201,7 +207,9 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self, target: LandingTable, generation: int, given: Mapping[str, str], taken: TakenRange, made: Any
     ) -> dict[str, Any]:
         began, name = time.monotonic(), str(self.table)
-        landed = land(made, target, given, generation=generation, new_columns=self.new_columns)
+        landed = land(
+            made, target, given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by
+        )
         holding = landed.holding
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d",

@@ -11,7 +11,7 @@ from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_table, t
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.arguments import check_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land
@@ -55,6 +55,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
         rebuild: the generation of the rows: 2 replaces the rows of 1, and so on; a number or its text. (templated)
         new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`. (templated)
+        partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
+            `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
             landed. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of decoded
             events.
@@ -67,6 +69,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         "iceberg_conn_id",
         "rebuild",
         "new_columns",
+        "partition_by",
         *PravegaSparkRangeOperator.template_fields,
     )
 
@@ -79,10 +82,12 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         iceberg_conn_id: str | None = None,
         rebuild: int | str = 1,
         new_columns: str = "fail",
+        partition_by: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+        parts = known_texts(partition_by)
+        check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.stream_cuts = stream_cuts
         self.table = table
@@ -90,6 +95,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         self.iceberg_conn_id = iceberg_conn_id
         self.rebuild = rebuild
         self.new_columns = new_columns
+        self.partition_by = partition_by
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the range and the table, then land the range.
@@ -103,7 +109,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
-            landing_of(given, generation=generation, new_columns=self.new_columns)
+            landing_of(given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by)
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
             connection = hook.get_connection(conn_id) if conn_id else None
             target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
@@ -138,6 +144,13 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         folder = folder_of(self.table)
         files = () if folder is None else (FileData(folder, columns=columns_of(frame)),)
         self.lineage = replace(self.lineage, outputs=files)
-        landed = land(frame, target, given, generation=generation, new_columns=self.new_columns)
+        landed = land(
+            frame,
+            target,
+            given,
+            generation=generation,
+            new_columns=self.new_columns,
+            partition_by=self.partition_by,
+        )
         self.lineage = replace(self.lineage, outputs=tuple(replace(each, rows=landed.holding.rows) for each in files))
         return landed

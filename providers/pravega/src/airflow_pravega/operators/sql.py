@@ -73,7 +73,7 @@ class PravegaSqlOperator(_SqlOperator):
     does not have.
 
     It also takes the arguments of all tasks with frames: `columns`, `options`, `into`, `write_id`, `rebuild`,
-    `commit_ledger`, `into_options`, `table`, `postgres_conn_id`, `iceberg_conn_id`, `new_columns` and
+    `commit_ledger`, `into_options`, `table`, `postgres_conn_id`, `iceberg_conn_id`, `new_columns`, `partition_by` and
     `pravega_conn_id`, as `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them.
 
     Args:

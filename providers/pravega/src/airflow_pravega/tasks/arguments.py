@@ -5,7 +5,7 @@ task is known when the task runs: operators check it then, before they connect.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from enum import StrEnum
@@ -38,6 +38,13 @@ def check_known(value: object, check: Callable[[str], object]) -> None:
     if is_known(value):
         with failing_for_good():
             check(value)
+
+
+def known_texts(values: object) -> Sequence[str]:
+    """The texts of a list that neither a template nor another task gives later; a single text as it is."""
+    if isinstance(values, str):
+        return values
+    return [each for each in values if is_known(each)] if isinstance(values, list | tuple) else []
 
 
 def check_stream(value: object) -> None:
