@@ -59,6 +59,8 @@ METADATA_PREFIX_OPTION: Final = "metadata_prefix"
 READ_BYTES: Final = "_pravega_read_bytes"
 # The column of events that could not be decoded.
 CORRUPT: Final = "_corrupt_event"
+# The column of events that could not be decoded, with their places and the reasons; see `pravega_jobs.error_rows`.
+ERROR: Final = "_error"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 # Options that a scheduler reads before the options of decoding: intervals, ledger, the division of Spark's work.
