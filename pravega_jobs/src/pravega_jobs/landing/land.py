@@ -1,11 +1,13 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.errors import ErrorsTable, MostErrors, check_error_column
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
@@ -24,6 +26,8 @@ def land(
     generation: int = 1,
     event_times: bool = False,
     new_columns: Evolution | str = Evolution.FAIL,
+    errors: LandingTable | str | None = None,
+    most_errors: int | str | None = None,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -43,29 +47,52 @@ def land(
         new_columns: the treatment of columns that the table lacks: `fail` refuses rows whose columns are not the
             columns of the table; `add` adds them, with null in older rows, and makes columns of Iceberg and PostgreSQL
             wider; `ignore` leaves them out. With `add` and `ignore`, columns that the rows lack are null.
+        errors: an errors table, which gets the rows with an error in the column `_error`, as reads with `on_error=dead`
+            give it: by the same decision by which the table gets the others, without that column.
+        most_errors: the most errors that the landing may have, such as `100` or `"1%"` of all rows; None: any number.
 
     Returns:
-        The action, and the table's holding of the interval now.
+        The action, and the table's holding of the interval now, with the number of its errors.
 
     Raises:
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
-        LandingError: the table must not take the rows, or cannot.
+        LandingError: the table must not take the rows, or cannot; or there are too many errors.
     """
+    limit = _limit(errors, most_errors)
     landing = landing_of(cuts, consumer, interval, generation, event_times=event_times, new_columns=new_columns)
     target = table_of(table) if isinstance(table, str) else table
     if not is_spark(frame):
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
 
         check_table(frame)
+    beside = None if errors is None else ErrorsTable(table_of(errors) if isinstance(errors, str) else errors, target)
     with target.standing() as found:
         action, held = decide(found, landing)
     if held is not None:
+        if beside is not None:
+            beside.check(held)
         return Landed(action, held)
     rows = _rows(frame)
     check_columns(rows.names)
-    rows = fitted(rows, target.columns(), landing)
-    with target.staged(rows, landing) as staged:
-        return target.commit(staged, landing)
+    check_error_column(rows, beside)
+    if beside is None:
+        with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
+            return target.commit(staged, landing)
+    from pravega_jobs.error_rows import Sieve  # needs PyArrow
+
+    sieve = Sieve()
+    with target.staged(fitted(rows.sifted(sieve), target.columns(), landing), landing) as staged:
+        found_errors = sieve.errors()
+        limit.check(found_errors, staged.rows, landing)
+        landed = target.commit(staged, replace(landing, errors=beside.put(found_errors, landing)))
+    beside.take_out_others(landed.holding)
+    return landed
+
+
+def _limit(errors: LandingTable | str | None, most_errors: int | str | None) -> MostErrors:
+    if most_errors is not None and errors is None:
+        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table that gets them")
+    return MostErrors.parse(most_errors)
 
 
 def _rows(value: Any) -> Rows:

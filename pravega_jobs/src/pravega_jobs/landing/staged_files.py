@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
+    from pravega_jobs.error_rows import Sieve
+
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
 _BATCH_ROWS: Final = 64 * 1024
@@ -140,6 +142,13 @@ class Rows(Protocol):
 
         Args:
             types: as `types` gives them.
+        """
+
+    def sifted(self, sieve: "Sieve") -> "Rows":
+        """The rows without an error, without that column; the sieve gets the others when these are written.
+
+        Args:
+            sieve: gets them once.
         """
 
     def write_files(self, landing: Landing, location: Location, own: Mapping[str, str]) -> StagedFiles:

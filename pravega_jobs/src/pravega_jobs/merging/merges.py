@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.rules import Action, Holding, Landing, Standing, offset_of
+from pravega_jobs.landing.rules import Action, Holding, Landing, Standing
+from pravega_jobs.landing.shared_events import offset_of
 from pravega_jobs.merging.rules import MergeRules, TableRules
 
 
