@@ -77,6 +77,17 @@ class MostErrors:
         )
 
 
+def check_errors(errors: LandingTable | str | None, most_errors: int | str | None) -> MostErrors:
+    """Read the limit of the errors of a landing.
+
+    Raises:
+        ConfigurationError: it is none, or there is no errors table that it is for.
+    """
+    if most_errors is not None and errors is None:
+        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table that gets them")
+    return MostErrors.parse(most_errors)
+
+
 def check_error_column(rows: Rows, beside: "ErrorsTable | None") -> None:
     """Check that rows have the column of errors if there is an errors table, and only then.
 

@@ -7,7 +7,7 @@ from typing import Any
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.errors import ErrorsTable, MostErrors, check_error_column
+from pravega_jobs.landing.errors import ErrorsTable, check_error_column, check_errors
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
@@ -58,7 +58,7 @@ def land(
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
         LandingError: the table must not take the rows, or cannot; or there are too many errors.
     """
-    limit = _limit(errors, most_errors)
+    limit = check_errors(errors, most_errors)
     landing = landing_of(cuts, consumer, interval, generation, event_times=event_times, new_columns=new_columns)
     target = table_of(table) if isinstance(table, str) else table
     if not is_spark(frame):
@@ -87,12 +87,6 @@ def land(
         landed = target.commit(staged, replace(landing, errors=beside.put(found_errors, landing)))
     beside.take_out_others(landed.holding)
     return landed
-
-
-def _limit(errors: LandingTable | str | None, most_errors: int | str | None) -> MostErrors:
-    if most_errors is not None and errors is None:
-        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table that gets them")
-    return MostErrors.parse(most_errors)
 
 
 def _rows(value: Any) -> Rows:
