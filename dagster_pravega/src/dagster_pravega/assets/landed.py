@@ -13,7 +13,15 @@ from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import CONSUMER_KEY, EVENTS_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY, updated_at
+from dagster_pravega.metadata.measures import (
+    CONSUMER_KEY,
+    ERRORS_KEY,
+    ERRORS_TABLE_KEY,
+    EVENTS_KEY,
+    ROWS_KEY,
+    ROWS_OF_PARTITION_KEY,
+    updated_at,
+)
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
 from dagster_pravega.metadata.steps import part_names
@@ -36,8 +44,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ACTION_KEY: Final = "pravega/landing"
-ERRORS_KEY: Final = "pravega/errors"
-ERRORS_TABLE_KEY: Final = "pravega/errors_table"
 _ROWS_KEY: Final = "pravega/rows"
 _WAYS: Final = (
     "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
@@ -102,7 +108,7 @@ def build_landed_asset(
 
     Raises:
         ConfigurationError: the text does not name a table, `new_columns` is none of its choices, the asset has both
-            partitions and `since`, or neither, or `most_errors` is no limit, or has no errors table.
+            partitions and `since`, or neither, or `most_errors` is not a limit, or has no errors table.
     """
     made = dg.AssetKey.from_coercible(key)
     checked = shown_table(table, None if database_key is None else "", BESIDE)

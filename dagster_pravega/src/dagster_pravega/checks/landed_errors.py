@@ -5,10 +5,10 @@ from typing import Final
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.assets.landed import ERRORS_KEY, ERRORS_TABLE_KEY
 from dagster_pravega.checks.decode_errors import judge
 from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.resources.landing_database import BESIDE, TABLE_KEY, dsn_of
 from pravega_jobs.landing import ErrorsState, list_errors, shown_table

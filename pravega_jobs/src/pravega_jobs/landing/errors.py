@@ -2,7 +2,7 @@
 
 The errors are landed first, by the rules of any landing, under an interval of their own. Its name has a digest of the
 errors. Then the rows are committed, with a note that names this interval: this commit decides for both. So errors of a
-run that was killed between both do not count, and neither do those of a run that found others. The run that commits
+run that was killed between both do not count, nor do errors of a run that found others. The run that commits
 takes them out of the errors table.
 """
 

@@ -21,7 +21,7 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
 from aiopravega.ledger.stored_json import StoredStream, StoredTime, read_value, with_checksum
-from pravega_jobs.landing.shared_events import shares_events
+from pravega_jobs.landing.cut_order import shares_events
 
 VERSION: Final = 1
 # The columns that every landed row has.

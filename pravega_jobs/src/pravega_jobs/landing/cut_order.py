@@ -1,8 +1,8 @@
-"""Ranges of one stream that have events in common, by their cuts alone. No server is asked."""
+"""Order of cuts, and events that ranges of one stream have in common, by positions alone. No server is asked."""
 
 import math
 
-from aiopravega.cuts import END_OF_SEGMENT, StreamCutRange
+from aiopravega.cuts import END_OF_SEGMENT, StreamCut, StreamCutRange
 
 
 def shares_events(one: StreamCutRange, other: StreamCutRange) -> bool:
@@ -15,6 +15,20 @@ def shares_events(one: StreamCutRange, other: StreamCutRange) -> bool:
     return any(max(low, start) < min(high, end) for low, high, start, end in both)
 
 
+def at_or_after(start: StreamCut, end: StreamCut) -> bool:
+    """True if `start` surely lies after `end`, or equals it. No server is asked for the successors of segments.
+
+    Segments that only one of the cuts has are compared by their epochs: newer ones came after older ones.
+    """
+    if start == end:
+        return True
+    first, last = start.positions, end.positions
+    if any(_offset_of(first[each]) < _offset_of(last[each]) for each in first.keys() & last.keys()):
+        return False
+    newer, older = first.keys() - last.keys(), last.keys() - first.keys()
+    return min((each.epoch for each in newer), default=0) > max((each.epoch for each in older), default=-1)
+
+
 def _bytes_of(cuts: StreamCutRange) -> dict[object, tuple[float, float]]:
     """The bytes of a range in each segment of its cuts.
 
@@ -22,11 +36,11 @@ def _bytes_of(cuts: StreamCutRange) -> dict[object, tuple[float, float]]:
     """
     start, end = cuts.start.positions, cuts.end.positions
     return {
-        each: (offset_of(start.get(each, 0)), offset_of(end.get(each, END_OF_SEGMENT)))
+        each: (_offset_of(start.get(each, 0)), _offset_of(end.get(each, END_OF_SEGMENT)))
         for each in start.keys() | end.keys()
     }
 
 
-def offset_of(offset: int) -> float:
+def _offset_of(offset: int) -> float:
     """An offset of a cut that can be compared: the end of a segment is greater than all."""
     return math.inf if offset == END_OF_SEGMENT else offset
