@@ -39,6 +39,7 @@ from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table,
 from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.merging.state import state_of
+from pravega_jobs.spark.options import ERROR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -142,7 +143,8 @@ def build_landed_asset(
                 most_errors=most_errors,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
-            metadata = {**spark_schema(frame), **_described(table, done), **rows_of(target)}
+            of_table = frame if errors is None else frame.drop(ERROR)
+            metadata = {**spark_schema(of_table), **_described(table, done), **rows_of(target)}
             found = done.holding.errors
             if found is not None:
                 metadata |= {ERRORS_KEY: found.rows, ERRORS_TABLE_KEY: errors}

@@ -18,6 +18,7 @@ from pravega_jobs.landing import Landed, LandingTable, folder_of, land
 from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.spark.options import ERROR
 from pravega_jobs.writes import parse_generation
 
 if TYPE_CHECKING:
@@ -165,7 +166,11 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         generation: int,
     ) -> Landed:
         folder = folder_of(self.table)
-        files = () if folder is None else (FileData(folder, columns=columns_of(frame)),)
+        files = (
+            ()
+            if folder is None
+            else (FileData(folder, columns=columns_of(frame if errors is None else frame.drop(ERROR))),)
+        )
         self.lineage = replace(self.lineage, outputs=files)
         landed = land(
             frame,
