@@ -166,11 +166,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         generation: int,
     ) -> Landed:
         folder = folder_of(self.table)
-        files = (
-            ()
-            if folder is None
-            else (FileData(folder, columns=columns_of(frame if errors is None else frame.drop(ERROR))),)
-        )
+        of_table = frame if errors is None else frame.drop(ERROR)
+        files = () if folder is None else (FileData(folder, columns=columns_of(of_table)),)
         self.lineage = replace(self.lineage, outputs=files)
         landed = land(
             frame,
