@@ -18,7 +18,7 @@ from aiopravega.schema.arrow.sql_columns import columns_of
 from aiopravega.wire import EVENT_HEADER
 from pravega_jobs.spark.options import CORRUPT, ERROR, ERROR_SQL
 
-# The event as it was read; its routing key, if somebody knows it (Pravega does not keep it); its place, as
+# The event as it was read; its routing key, if somebody knows it (Pravega does not keep it); its pointer, as
 # `client.fetch` takes it; the reason; the encoding id of its header.
 ERROR_TYPE: Final = columns_of(f"{ERROR} {ERROR_SQL}")[0].type
 # The columns of an errors table, beside those that every landed row gets: the error, and the landing that found it.
@@ -57,8 +57,8 @@ def errors_of(
     at = np.array(sorted(reasons), np.int64)
     bad = events.take(positions(at))
     lengths = np.diff(borders_of(bad)) + EVENT_HEADER
-    places = zip(offsets[at].tolist(), lengths.tolist(), strict=True)
-    pointers = [f"{segment}:{offset}-{length}" for offset, length in places]
+    both = zip(offsets[at].tolist(), lengths.tolist(), strict=True)
+    pointers = [f"{segment}:{offset}-{length}" for offset, length in both]
     ids = pa.nulls(len(at), pa.int32())
     if schema_ids is not None:
         found = schema_ids[at]

@@ -88,7 +88,7 @@ def test_intervals_are_landed_once_and_replaced_by_a_new_generation(run, client,
     assert PASSWORD not in said
 
 
-def test_events_that_cannot_be_decoded_are_facts_and_rows_of_an_errors_table(run, scope, stream, write, tmp_path):
+def test_events_that_cannot_be_decoded_are_in_an_errors_table(run, scope, stream, write, tmp_path):
     write(b'{"number": 1}', b"not json")
     table, errors = f"parquet:{tmp_path}/table", f"parquet:{tmp_path}/errors"
     given = {"columns": "number long", "options": {"decode": "json", "on_error": "dead"}, "most_errors": "50%"}
