@@ -17,7 +17,7 @@ from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
-from pravega_jobs.landing import holdings
+from pravega_jobs.landing import holdings, list_errors, read_errors
 
 pytestmark = pytest.mark.usefixtures("spark")
 FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
@@ -86,6 +86,16 @@ def test_intervals_are_landed_once_and_replaced_by_a_new_generation(run, client,
     said = "".join(capfd.readouterr())
     assert "An older one does not replace it" in said
     assert PASSWORD not in said
+
+
+def test_events_that_cannot_be_decoded_are_in_an_errors_table(run, scope, stream, write, tmp_path):
+    write(b'{"number": 1}', b"not json")
+    table, errors = f"parquet:{tmp_path}/table", f"parquet:{tmp_path}/errors"
+    given = {"columns": "number long", "options": {"decode": "json", "on_error": "dead"}, "most_errors": "50%"}
+    found = run(landing(scope, stream, None, table=table, errors=errors, **given), FIRST).result("land")
+    assert (found["action"], found["rows"], found["errors"]) == ("append", 1, 1)
+    [one] = list_errors(table)
+    assert [row["event"] for batch in read_errors(one) for row in batch.to_pylist()] == [b"not json"]
 
 
 def test_the_example_lands_orders(run, stream, write, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from dagster_pravega import LandingDatabase, StreamCutPartitions, build_landed_asset, pravega_stream_spec
-from pravega_jobs.landing import ParquetFolder, Postgres, holdings
+from pravega_jobs.landing import ParquetFolder, Postgres, holdings, list_errors
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_landed.py"
 LAKE = dg.AssetKey(["lake", "orders"])
@@ -85,6 +85,22 @@ def test_runs_land_what_came_since_the_last_one_once(run, stream, append, client
     assert run(spec, asset)["pravega/rows"] == 1
     assert Counter(text for _, text in in_folder(f"{tmp_path}/table").elements()) == Counter("abcd")
     assert all(record.is_done for record in client.cut_ledger(stream.scope).records(OWNER, stream))
+
+
+def test_events_that_cannot_be_decoded_are_in_the_errors_table(run, stream, append, tmp_path):
+    append(stream, ['{"number": 1}'])
+    spec = pravega_stream_spec(str(stream), options={"decode": "json", "on_error": "dead"})
+    table, errors = f"parquet:{tmp_path}/table", f"parquet:{tmp_path}/errors"
+    asset = build_landed_asset(
+        spec, key=LAKE, table=table, since="last", columns="number long", errors=errors, most_errors="67%"
+    )
+    found = run(spec, asset)
+    assert (found["pravega/rows"], found["pravega/errors"], found["pravega/events"]) == (1, 2, 3)
+    assert [column.name for column in found["dagster/column_schema"].columns] == ["number"]
+    assert [(each.state, each.landed) for each in list_errors(table)] == [("counted", 2)]
+    append(stream, ["c"])
+    assert "1 of 1 rows are errors" in run(spec, asset)
+    assert [each.rows for each in holdings(table)] == [1]
 
 
 def test_the_row_count_is_of_the_table_and_events_are_of_the_run(run, stream, append, table, client, instance):

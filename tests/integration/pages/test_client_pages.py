@@ -362,3 +362,13 @@ def test_readme_of_the_client(open_page, fill, capsys):
     open_page("README of aiopravega").run()
 
     assert "b'payload'" in capsys.readouterr().out
+
+
+def test_errors_tables(open_page, fill, capsys):
+    fill("orders", b'{"id": 1, "price": 0.5}', b'{"id": 2}', b"no json")
+
+    open_page("errors-tables").run()
+
+    printed = capsys.readouterr().out
+    assert (printed.splitlines()[0], printed.splitlines()[-1]) == ("1 2", "2 1")
+    assert all(text in printed for text in ("counted", "no json", "it has no field 'price'"))

@@ -17,6 +17,7 @@ from aiopravega import StreamCutRange
 from aiopravega.commands.main import main as pravega
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing import list_errors, read_errors
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")
@@ -248,3 +249,35 @@ def test_files_that_no_landing_made_and_other_columns_are_refused(spark, tmp_pat
     with pytest.raises(LandingError, match="id string"):
         land(spark.sql("select 'a' as id"), target, found["tuesday"][0].range, consumer="lander", interval="tuesday")
     assert target.rows() == {("lander", "monday"): 1}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "postgres"])
+def test_events_that_cannot_be_decoded_land_beside_the_others(read, client, make_stream, request, kind):
+    stream = make_stream(2)
+    with client.writer(stream) as writer:
+        for number in range(20):
+            writer.write(b"no json %d" % number if number % 5 == 0 else b'{"id":%d}' % number, routing_key=str(number))
+    cuts = {"start": client.head(stream).to_text(), "end": client.tail(stream).to_text()}
+    if kind == "postgres":
+        dsn = request.getfixturevalue("postgres_dsn")
+        table, errors = Postgres(dsn, stream.scope), Postgres(dsn, f"{stream.scope}_errors")
+    else:
+        folder = request.getfixturevalue("tmp_path")
+        table, errors = ParquetFolder(f"{folder}/table"), ParquetFolder(f"{folder}/errors")
+    options = {"decode": "json", "columns": "id long", "on_error": "dead"}
+    frame = read(stream, start_stream_cut=cuts["start"], end_stream_cut=cuts["end"], **options).select("_error", "id")
+
+    landed = land(frame, table, cuts, consumer="lander", interval="monday", errors=errors, most_errors="20%")
+
+    assert (landed.holding.rows, landed.holding.errors.rows) == (16, 4)
+    [one] = list_errors(table, errors)
+    found = [row for batch in read_errors(one) for row in batch.to_pylist()]
+    assert sorted(row["event"] for row in found) == sorted(b"no json %d" % number for number in range(0, 20, 5))
+    assert all(client.fetch(row["pointer"]).data == row["event"] for row in found)
+    assert all(row["reason"].startswith("cannot be decoded as Json") for row in found)
+    with pytest.raises(LandingError, match="most_errors is 3"):
+        land(frame, table, cuts, consumer="lander", interval="other", event_times=True, errors=errors, most_errors=3)
+    # Rows of Arrow have the same errors, and so the same note.
+    arrow = frame.toArrow()
+    again = land(arrow, table, cuts, consumer="lander", interval="monday", errors=errors, generation=2)
+    assert again.holding.errors.interval.rpartition("-")[2] == landed.holding.errors.interval.rpartition("-")[2]

@@ -79,8 +79,22 @@ def test_a_table_that_cannot_be_is_refused_when_the_operator_is_made(table, conn
     assert PASSWORD not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"errors": "errors"}, "does not say what kind of table"),
+        ({"most_errors": 1}, "most_errors='1' needs errors"),
+        ({"errors": "delta:/lake/errors", "most_errors": "some"}, "most_errors is 'some', but must be a number"),
+    ],
+)
+def test_an_errors_table_that_cannot_be_is_refused_as_early(given, message):
+    with pytest.raises(AirflowFailException, match=message):
+        operator(table="delta:/lake/orders", **given)
+
+
 def test_a_template_is_left_for_later():
-    assert operator(table="{{ params.table }}").table == "{{ params.table }}"
+    later = operator(table="{{ params.table }}", errors="{{ params.errors }}", most_errors="{{ params.most }}")
+    assert later.table == "{{ params.table }}"
 
 
 def catalog(**fields) -> Connection:

@@ -102,6 +102,7 @@ IN_PYTHON_ONLY = {
     "build_debezium_streams",
     "build_decode_errors_check",
     "build_landed_asset",
+    "build_landed_errors_check",
     "build_ledger_maintenance",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",

@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import pyarrow as pa
+
 from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
 from pravega_jobs.landing.staged_files import Rows
@@ -50,6 +52,10 @@ class LinesTable(LandingTable, Standing):
             (each.consumer, each.interval): len(lines) - 1
             for each, lines in zip(self.notes(), self._files(), strict=True)
         }
+
+    def read(self, holding: Holding, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+        [lines] = (each for each in self._files() if Holding.from_json(each[0]) == holding)
+        yield pa.RecordBatch.from_pylist([json.loads(each) for each in lines[1:]], columns)
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[Sequence[str]]:

@@ -10,8 +10,9 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError, LedgerError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Holding, Landing, ParquetFolder
+from pravega_jobs.landing.cut_order import at_or_after
 from pravega_jobs.merging import Deletes, Merge, MergeRules, TableRules, merge_changes
-from pravega_jobs.merging.merges import at_or_after, decide
+from pravega_jobs.merging.merges import decide
 
 STREAM = StreamName("shop", "inv.public.orders")
 

@@ -13,7 +13,15 @@ from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import CONSUMER_KEY, EVENTS_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY, updated_at
+from dagster_pravega.metadata.measures import (
+    CONSUMER_KEY,
+    ERRORS_KEY,
+    ERRORS_TABLE_KEY,
+    EVENTS_KEY,
+    ROWS_KEY,
+    ROWS_OF_PARTITION_KEY,
+    updated_at,
+)
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
 from dagster_pravega.metadata.steps import part_names
@@ -28,9 +36,11 @@ from dagster_pravega.resources.landing_database import (
 )
 from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging.state import state_of
+from pravega_jobs.spark.options import ERROR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -57,6 +67,8 @@ def build_landed_asset(
     columns: str | None = None,
     new_columns: str = "fail",
     partition_by: Sequence[str] = (),
+    errors: str | None = None,
+    most_errors: int | str | None = None,
     input_metadata: Mapping[str, Any] | None = None,
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
@@ -90,18 +102,27 @@ def build_landed_asset(
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
             `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given.
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database; the
+            stream's options must have `on_error` as `dead`, and `transform` keep the column `_error`. The
+            materialization has their number (`pravega/errors`).
+        most_errors: the most errors that a landing may have, such as `100` or `1%` of all rows; with more it fails, and
+            changes nothing.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
         ConfigurationError: the text does not name a table, the table cannot have the partitions, `new_columns` is none
-            of its choices, or the asset has both partitions and `since`, or neither.
+            of its choices, the asset has both partitions and `since`, or neither, or `most_errors` is not a limit, or
+            has no errors table.
     """
     made = dg.AssetKey.from_coercible(key)
     checked = shown_table(table, None if database_key is None else "", BESIDE)
     check_partitions(checked, partition_by)
     rule = choice(new_columns, Evolution, "new_columns")
+    check_errors(errors, most_errors)
+    if errors is not None:
+        shown_table(errors, None if database_key is None else "", BESIDE)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
     reads |= {} if columns is None else {DECODED_KEY: columns}
@@ -125,14 +146,20 @@ def build_landed_asset(
                 event_times=interval.of_times,
                 new_columns=rule,
                 partition_by=partition_by,
+                errors=None if errors is None else shown_table(errors, dsn_of(context.resources, database_key), BESIDE),
+                most_errors=most_errors,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
-            metadata = {**spark_schema(frame), **_described(table, done), **rows_of(target)}
+            of_table = frame if errors is None else frame.drop(ERROR)
+            metadata = {**spark_schema(of_table), **_described(table, done), **rows_of(target)}
+            found = done.holding.errors
+            if found is not None:
+                metadata |= {ERRORS_KEY: found.rows, ERRORS_TABLE_KEY: errors}
             if context.has_partition_key:
                 metadata[ROWS_OF_PARTITION_KEY] = done.holding.rows
             metadata |= events.metadata()
             if transform is None:  # rows are events, also if the frame was not read, or Spark has not counted it
-                metadata[EVENTS_KEY] = done.holding.rows
+                metadata[EVENTS_KEY] = done.holding.rows + (found.rows if found is not None else 0)
             events.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 

@@ -109,7 +109,7 @@ def build_decode_errors_check(
                     "(schema_registry_key) that has a group for the stream"
                 )
             errors = count_errors(client, wanted, decoding.plan.decoder(), sample)
-        severity, passed = _judge(errors.failed, limits)
+        severity, passed = judge(errors.failed, limits)
         what = f"{errors.failed:,} of {errors.events:,} events{' of a sample' if sample else ''}"
         return AssetCheckResult(
             passed=passed,
@@ -134,7 +134,8 @@ def _options(asset: AssetLike) -> Mapping[str, Any]:
     return asset.metadata.get(OPTIONS_KEY, {}) if isinstance(asset, AssetSpec) else {}
 
 
-def _judge(failed: int, limits: Sequence[tuple[AssetCheckSeverity, int]]) -> tuple[AssetCheckSeverity, bool]:
+def judge(failed: int, limits: Sequence[tuple[AssetCheckSeverity, int]]) -> tuple[AssetCheckSeverity, bool]:
+    """The severity of a number of failures, and True if it is within all limits; the strictest limit is the first."""
     for severity, limit in limits:
         if failed > limit:
             return severity, False

@@ -50,9 +50,9 @@ class ChangesPlan:
         return self.plan.schema
 
     @property
-    def keeps_corrupt(self) -> bool:
-        """True if events that cannot be decoded become rows of nulls, with their bytes."""
-        return self.on_error is OnError.NULL
+    def kept(self) -> str | None:
+        """The column of events that cannot be decoded; None: they have no rows."""
+        return self.on_error.kept
 
     @property
     def pinned(self) -> dict[str, str]:
@@ -87,7 +87,8 @@ class ChangesDecoder:
 
     def __init__(self, plan: ChangesPlan) -> None:
         self._inner = ChangeDecoder(plan.plan)
-        self._failures = Failures(plan.on_error, _OF_CANAL if plan.by_canal else _FORM)
+        form = _OF_CANAL if plan.by_canal else _FORM
+        self._failures = Failures(plan.on_error, form, has_headers=plan.source is not None)
         self._left_out: Counter[str] = Counter()
         self._reported: set[str] = set()
         self._source = plan.source

@@ -49,9 +49,8 @@ class WithinPlan:
         return self.plan.schema
 
     @property
-    def keeps_corrupt(self) -> bool:
-        """False: the interval of an event that cannot be decoded is not known."""
-        return False
+    def kept(self) -> None:
+        """None: the interval of an event that cannot be decoded is not known."""
 
     @property
     def pinned(self) -> Mapping[str, str]:
@@ -87,10 +86,10 @@ def within(
             f"option {TIME_OPTION!r} names column {name!r}, but the events are read raw: give option 'decode', or give "
             "cuts and no times, and filter the decoded events"
         )
-    if on_error is OnError.NULL:
+    if on_error.kept is not None:
         raise ConfigurationError(
-            "on_error=null keeps events whose times are not known, so that every interval would have them: give fail "
-            "or drop for a read of an interval"
+            f"on_error={on_error} keeps events whose times are not known, so that every interval would have them: give "
+            "fail or drop for a read of an interval"
         )
     path, kind = time_column(plan.schema, name)
     start, end = numbers(time_unit(kind, name, unit))

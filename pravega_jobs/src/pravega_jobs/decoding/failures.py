@@ -11,8 +11,10 @@ import pyarrow as pa
 from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import pick
+from aiopravega.schema.arrow.envelope import encoding_ids
 from pravega_jobs.decoding.options import OnError
 from pravega_jobs.decoding.plan import Decoded
+from pravega_jobs.error_rows import KEPT, errors_of
 
 logger = logging.getLogger(__name__)
 # Characters of a reason that are shown; a library's message can be as long as its input.
@@ -25,11 +27,13 @@ class Failures:
     Args:
         on_error: the rule.
         form: the format's name, for messages.
+        has_headers: True if events have the registry's headers, by which an error has an encoding id.
     """
 
-    def __init__(self, on_error: OnError, form: str) -> None:
+    def __init__(self, on_error: OnError, form: str, *, has_headers: bool = False) -> None:
         self._on_error = on_error
         self._form = form
+        self._has_headers = has_headers
         self._dropped = 0
 
     def apply(
@@ -54,29 +58,37 @@ class Failures:
         Raises:
             MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
         """
-        keeps = self._on_error is OnError.NULL
+        kept = self._on_error.kept
         if not bad:
             rows = len(events) if taken is None else len(taken)
-            return Decoded(list(columns), taken, pa.nulls(rows, pa.binary()) if keeps else None)
+            return Decoded(list(columns), taken, None if kept is None else pa.nulls(rows, KEPT[kept]))
         first = min(bad)
-        reason = f"cannot be decoded as {self._form}: {bad[first][:_SHOWN]}"
+        reason = self._reason(bad[first])
         if self._on_error is OnError.FAIL:
             at = int(offsets[first])
             raise MalformedEventError(
                 f"{segment}: the event at offset {at} {reason}. Option on_error=null keeps such events in a column "
-                "_corrupt_event, on_error=drop leaves them out",
+                "_corrupt_event, on_error=dead with the reason for an errors table, on_error=drop leaves them out",
                 at=at,
             )
         if taken is None:
             good = np.ones(len(events), np.bool_)
             good[list(bad)] = False
             taken = np.flatnonzero(good)
-        if keeps:
-            return _with_nulls(columns, taken, np.array(sorted(bad), np.int64), events)
+        if kept is not None:
+            rows_of_bad = np.array(sorted(bad), np.int64)
+            if self._on_error is OnError.NULL:
+                return _with_nulls(columns, taken, rows_of_bad, pick(events, rows_of_bad))
+            ids = encoding_ids(events) if self._has_headers else None
+            reasons = {row: self._reason(why) for row, why in bad.items()}
+            return _with_nulls(columns, taken, rows_of_bad, errors_of(events, offsets, segment, reasons, ids))
         if not self._dropped:
             logger.warning("%s: dropped the event at offset %d, which %s", segment, offsets[first], reason)
         self._dropped += len(bad)
         return Decoded(list(columns), taken)
+
+    def _reason(self, why: str) -> str:
+        return f"cannot be decoded as {self._form}: {why[:_SHOWN]}"
 
     def add(self, other: Self) -> None:
         """Count what another one has counted of the same task."""
@@ -89,11 +101,11 @@ class Failures:
 
 
 def _with_nulls(
-    columns: Sequence[pa.Array], taken: npt.NDArray[np.int64], bad: npt.NDArray[np.int64], events: pa.BinaryArray
+    columns: Sequence[pa.Array], taken: npt.NDArray[np.int64], bad: npt.NDArray[np.int64], kept: pa.Array
 ) -> Decoded:
-    """The rows, and a row of nulls for each bad event, all in the order of the events."""
+    """The rows, and a row of nulls for each bad event with its value of `kept`, all in the order of the events."""
     both = np.concatenate([taken, bad])
     order = np.argsort(both, kind="stable")
     rows = np.where(order < len(taken), order, -1)
-    corrupt = pick(events, np.where(order < len(taken), -1, both[order]))
-    return Decoded([pick(column, rows) for column in columns], both[order], corrupt)
+    values = pick(kept, np.where(order < len(taken), -1, order - len(taken)))
+    return Decoded([pick(column, rows) for column in columns], both[order], values)

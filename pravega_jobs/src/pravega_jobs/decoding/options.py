@@ -14,7 +14,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.json.columns.forms import MissingFields
 from aiopravega.sizes import LARGEST_PAYLOAD
 from pravega_jobs.decoding.option_texts import Options, choice
-from pravega_jobs.spark.options import COLUMNS_OPTION, MISSING_FIELDS_OPTION
+from pravega_jobs.spark.options import COLUMNS_OPTION, CORRUPT, ERROR, MISSING_FIELDS_OPTION
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import ChangeOptions
@@ -50,8 +50,15 @@ class OnError(StrEnum):
     FAIL = "fail"
     NULL = "null"
     DROP = "drop"
+    DEAD = "dead"
+
+    @property
+    def kept(self) -> str | None:
+        """The column that has such events, in rows of nulls; None: they have no rows."""
+        return _KEPT_IN.get(self)
 
 
+_KEPT_IN: Final = {OnError.NULL: CORRUPT, OnError.DEAD: ERROR}
 DECODE: Final = "decode"
 # Options of writes: the format of the events, and whether change events have their schemas with them.
 ENCODE: Final = "encode"

@@ -20,13 +20,13 @@ class Decoded:
     """The events of one batch as columns.
 
     `columns` are the columns of the plan's schema, in its order. `taken` has for each row the position of its event, in
-    ascending order; an event may have no row, or several. None says that each event has one. `corrupt` has the bytes of
-    the events that could not be decoded, and null in other rows; it is needed only where the plan has `keeps_corrupt`.
+    ascending order; an event may have no row, or several. None says that each event has one. `kept` is the column of
+    events that could not be decoded, null in other rows; it is needed only where the plan has one.
     """
 
     columns: list[pa.Array]
     taken: npt.NDArray[np.int64] | None = None
-    corrupt: pa.BinaryArray | None = None
+    kept: pa.Array | None = None
 
 
 class Decoder(Protocol):
@@ -65,8 +65,8 @@ class DecodePlan(Protocol):
         """The decoded fields."""
 
     @property
-    def keeps_corrupt(self) -> bool:
-        """True if events that cannot be decoded become rows with their bytes in a separate column."""
+    def kept(self) -> str | None:
+        """The column of events that cannot be decoded, which is one of `KEPT`; None: they have no rows."""
 
     @property
     def pinned(self) -> Mapping[str, str]:

@@ -35,9 +35,9 @@ class TypedPlan:
         return self.target.schema
 
     @property
-    def keeps_corrupt(self) -> bool:
-        """True if events that cannot be decoded become rows of nulls, with their bytes."""
-        return self.on_error is OnError.NULL
+    def kept(self) -> str | None:
+        """The column of events that cannot be decoded; None: they have no rows."""
+        return self.on_error.kept
 
     @property
     def pinned(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class TypedDecoder:
     def __init__(self, plan: TypedPlan) -> None:
         self._plan = plan
         self._deserializers: dict[StreamName, BlockDeserializer] = {}
-        self._failures = Failures(plan.on_error, plan.target.format)
+        self._failures = Failures(plan.on_error, plan.target.format, has_headers=plan.registered is not None)
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
         """The columns of some events of a segment; `offsets` has the offset of each event, in bytes.

@@ -23,9 +23,10 @@ from pravega_jobs.decoding.plan import Decoder
 from pravega_jobs.decoding.planning import decode_plan, named_columns
 from pravega_jobs.decoding.registries import registered_groups
 from pravega_jobs.decoding.typed import TypedPlan
+from pravega_jobs.error_rows import KEPT
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.frames.position_columns import PositionColumns
-from pravega_jobs.spark.options import CORRUPT, TIME_OPTION
+from pravega_jobs.spark.options import TIME_OPTION
 
 if TYPE_CHECKING:
     from pravega_jobs.decoding.changes import ChangesPlan
@@ -55,8 +56,9 @@ class Decoding:
     def schema(self) -> pa.Schema:
         """The columns."""
         fields = [] if self.plan is None else list(self.plan.schema)
-        corrupt = [pa.field(CORRUPT, pa.binary())] if self.plan is not None and self.plan.keeps_corrupt else []
-        return pa.schema([*fields, *self.positions.fields, *corrupt])
+        name = None if self.plan is None else self.plan.kept
+        kept = [] if name is None else [pa.field(name, KEPT[name])]
+        return pa.schema([*fields, *self.positions.fields, *kept])
 
     def batch(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> pa.RecordBatch:
         """The rows of some events of a segment; `offsets` are their offsets in bytes.
@@ -77,8 +79,8 @@ class Decoding:
         decoded = decoder.decode(events, offsets, segment)
         idle.append(decoder)
         columns = [*decoded.columns, *self.positions.columns(events, offsets, segment, decoded.taken)]
-        if self.plan.keeps_corrupt:
-            columns.append(decoded.corrupt)
+        if self.plan.kept is not None:
+            columns.append(decoded.kept)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def finish(self, segment: SegmentId) -> None:
@@ -97,7 +99,7 @@ class Decoding:
             unit: of times that are whole numbers.
 
         Raises:
-            ConfigurationError: there is no column of times, it has another type, or `on_error` is `null`.
+            ConfigurationError: there is no column of times, it has another type, or `on_error` keeps malformed events.
         """
         if times is None:
             return replace(self, _decoders={})
@@ -147,7 +149,7 @@ def decoding_of(
 
         about, others = about_changes(options.metadata)
     source = _source(chosen, registry, client)
-    own = {options.prefix + name for name in others} | {CORRUPT}
+    own = {options.prefix + name for name in others} | KEPT.keys()
     given = None if chosen.columns is None else named_columns(chosen, options.metadata)
     if given is not None:
         given = pa.schema([field for field in given if field.name.lower() not in own])

@@ -13,7 +13,6 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from aiopravega.wire import EVENT_HEADER
 from pravega_jobs.decoding.plan import DecodePlan, check_clashes
-from pravega_jobs.spark.options import CORRUPT
 
 _EVENT: Final = "event"
 _RAW: Final = (_EVENT, "scope", "stream", "segment_id", "offset")
@@ -53,7 +52,7 @@ class PositionColumns:
         names = tuple(prefix + name for name in more)
         if plan is None:
             return cls((*_RAW, *more), (*_RAW, *names))
-        check_clashes((*names, CORRUPT) if plan.keeps_corrupt else names, plan.schema.names)
+        check_clashes(names if plan.kept is None else (*names, plan.kept), plan.schema.names)
         return cls(more, names)
 
     @property

@@ -2,6 +2,7 @@
 
 from pravega_jobs.landing.compare import compare, compared_table
 from pravega_jobs.landing.delta import DeltaFolder
+from pravega_jobs.landing.error_lists import ErrorsState, IntervalErrors, list_errors, read_errors
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.land import holdings, land
 from pravega_jobs.landing.parquet import ParquetFolder
@@ -13,8 +14,10 @@ from pravega_jobs.landing.targets import catalog_table, folder_of, kind_of_table
 __all__ = [
     "Action",
     "DeltaFolder",
+    "ErrorsState",
     "Holding",
     "Iceberg",
+    "IntervalErrors",
     "Landed",
     "Landing",
     "LandingTable",
@@ -30,6 +33,8 @@ __all__ = [
     "holdings",
     "kind_of_table",
     "land",
+    "list_errors",
+    "read_errors",
     "shown_table",
     "table_of",
 ]

@@ -15,6 +15,7 @@ from pravega_jobs.landing.delta_holdings import (
     DeltaHoldings,
     DeltaStanding,
     commit_properties,
+    predicate,
     staged_of,
 )
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
@@ -26,6 +27,7 @@ from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Lan
 from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_location
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable
 
 _FILES: Final = "landing-"
@@ -86,6 +88,16 @@ class DeltaFolder(LocalFolder):
         import pyarrow as pa
 
         return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
+
+    def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        """The rows of an interval, from the files that may have some."""
+        import pyarrow as pa
+
+        table = self.stored.table()
+        if table is not None:
+            where = predicate(holding.consumer, holding.interval)
+            for batch in pa.RecordBatchReader.from_stream(table.scan(columns=columns.names, predicate=where)):
+                yield batch.select(columns.names).cast(columns)
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:

@@ -263,7 +263,7 @@ def commit_properties(holding: Holding, run: str | None = None) -> Any:
 
     ids = _interval_id(holding.consumer, holding.interval), _range_id(holding)
     return CommitProperties(
-        custom_metadata={"pravega": json.loads(holding.model_dump_json())} | ({} if run is None else {RUN: run}),
+        custom_metadata={"pravega": json.loads(holding.plain_json())} | ({} if run is None else {RUN: run}),
         max_commit_retries=None if run is None else 0,
         app_transactions=[Transaction(each, holding.generation) for each in ids],
     )
@@ -283,5 +283,10 @@ def _interval_id(consumer: str, interval: str) -> str:
 
 
 def _range_id(holding: Holding) -> str:
-    cuts = holding.consumer, holding.interval, str(holding.stream), holding.start, holding.end, holding.rows
+    cuts: tuple[object, ...] = (
+        *(holding.consumer, holding.interval, str(holding.stream)),
+        *(holding.start, holding.end, holding.rows),
+    )
+    if holding.errors is not None:  # two runs with other errors must not take each other's notes for their own
+        cuts = (*cuts, holding.errors.table, holding.errors.interval)
     return f"{_APPLICATION} of a range {json.dumps(cuts)}"

@@ -88,6 +88,15 @@ class Iceberg(LandingTable):
             return None
         return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
 
+    def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        """The rows of an interval, from the files that may have some."""
+        table = self.table()
+        if table is not None:
+            where = interval_filter(holding.consumer, holding.interval)
+            found = table.scan(row_filter=where, selected_fields=tuple(columns.names)).to_arrow_batch_reader()
+            for batch in found:
+                yield batch.select(columns.names).cast(columns)
+
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
         """Write the rows at the location of the table; they are removed afterwards, unless they are its own.

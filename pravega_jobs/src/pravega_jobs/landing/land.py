@@ -1,11 +1,13 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.errors import ErrorsTable, check_error_column, check_errors
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
@@ -26,6 +28,8 @@ def land(
     event_times: bool = False,
     new_columns: Evolution | str = Evolution.FAIL,
     partition_by: Sequence[str] = (),
+    errors: LandingTable | str | None = None,
+    most_errors: int | str | None = None,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -48,14 +52,18 @@ def land(
         partition_by: the partitions that the table gets if it is new, of Delta or Iceberg: names of columns; in Iceberg
             also `year(column)`, `month(…)`, `day(…)`, `hour(…)`, `bucket(number, column)` and `truncate(number,
             column)`. A table that exists keeps its own, and must have these, if any are given.
+        errors: an errors table, which gets the rows with an error in the column `_error`, as reads with `on_error=dead`
+            give it: by the same decision by which the table gets the others, without that column.
+        most_errors: the most errors that the landing may have, such as `100` or `"1%"` of all rows; None: any number.
 
     Returns:
-        The action, and the table's holding of the interval now.
+        The action, and the table's holding of the interval now, with the number of its errors.
 
     Raises:
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
-        LandingError: the table must not take the rows, or cannot.
+        LandingError: the table must not take the rows, or cannot; or there are too many errors.
     """
+    limit = check_errors(errors, most_errors)
     landing = landing_of(
         cuts,
         consumer,
@@ -71,15 +79,28 @@ def land(
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
 
         check_table(frame)
+    beside = None if errors is None else ErrorsTable(table_of(errors) if isinstance(errors, str) else errors, target)
     with target.standing() as found:
         action, held = decide(found, landing)
     if held is not None:
+        if beside is not None:
+            beside.check(held)
         return Landed(action, held)
     rows = _rows(frame)
     check_columns(rows.names)
-    rows = fitted(rows, target.columns(), landing)
-    with target.staged(rows, landing) as staged:
-        return target.commit(staged, landing)
+    check_error_column(rows, beside)
+    if beside is None:
+        with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
+            return target.commit(staged, landing)
+    from pravega_jobs.error_rows import Sieve  # needs PyArrow
+
+    sieve = Sieve()
+    with target.staged(fitted(rows.sifted(sieve), target.columns(), landing), landing) as staged:
+        found_errors = sieve.errors()
+        limit.check(found_errors, staged.rows, landing)
+        landed = target.commit(staged, replace(landing, errors=beside.put(found_errors, landing)))
+    beside.take_out_others(landed.holding)
+    return landed
 
 
 def _rows(value: Any) -> Rows:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from aiopravega.errors import LandingError
 from aiopravega.schema.arrow.sql_columns import columns_of, sql_type
+from pravega_jobs.error_rows import Sieve
 from pravega_jobs.landing.column_types import cast_batch, table_type
 from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.locations import Location
@@ -62,6 +63,11 @@ class LocalRows:
             for name, kind in types.items()
         ]
         return LocalRows(self._reader, pa.schema(columns))
+
+    def sifted(self, sieve: Sieve) -> "LocalRows":
+        """The rows without an error, without that column. These rows must not be read any more."""
+        columns = sieve.columns(self._reader.schema)
+        return LocalRows(pa.RecordBatchReader.from_batches(columns, sieve.sift(self._reader)))
 
     def write_files(
         self, landing: Landing, location: Location, own: Mapping[str, str], split: Split | None = None

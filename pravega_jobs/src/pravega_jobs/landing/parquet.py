@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.growth import TableColumns, growth
@@ -35,6 +35,9 @@ from pravega_jobs.landing.rules import (
 )
 from pravega_jobs.landing.staged_files import Rows, StagedFiles, locked, new_folder
 from pravega_jobs.landing.table_kind import LandingTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _WORK: Final = ".landing"
 _HOLDING: Final = ".landing.json"
@@ -152,6 +155,12 @@ class ParquetFolder(LocalFolder):
         files = local_path(self.path).glob(f"landing=*/{_HOLDING}")
         held = [(Holding.from_json(file.read_bytes()), file.parent) for file in files]
         return {(each.consumer, each.interval): StagedFiles.found_in(folder).rows for each, folder in held}
+
+    def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        """The rows of an interval, from the files of its folder."""
+        folder = self._standing.folder_of(Landing(holding.identity, holding.range, holding.generation))
+        for batch in StagedFiles.found_in(folder).batches():
+            yield batch.select(columns.names).cast(columns)
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:

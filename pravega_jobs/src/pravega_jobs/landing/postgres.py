@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.growth import TableColumns
@@ -35,7 +35,11 @@ from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Evolution, Holding, 
 from pravega_jobs.landing.staged_files import Copied, Rows
 from pravega_jobs.landing.table_kind import LandingTable
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _STAGING: Final = "pravega_staged_"
+_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,21 @@ class Postgres(LandingTable):
                 return {}
             cursor.execute(f"select {own}, count(*) from {found.table} group by {own}")
             return {(consumer, interval): count for consumer, interval, count in cursor.fetchall()}
+
+    def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        """The rows of an interval, as its server finds them."""
+        import pyarrow as pa
+
+        where = " and ".join(f"{name} = %s" for name in OWN_COLUMNS)
+        with transaction(self.dsn) as cursor:
+            table = Location.found(cursor, self.table).table
+            names = ", ".join(map(quoted, columns.names))
+            cursor.execute(f"select {names} from {table} where {where}", (holding.consumer, holding.interval))
+            while rows := cursor.fetchmany(_ROWS):
+                values = ([bytes(each) if isinstance(each, memoryview) else each for each in row] for row in rows)
+                by_column = zip(zip(*values, strict=True), columns.types, strict=True)
+                arrays = [pa.array(column, kind) for column, kind in by_column]
+                yield pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedCopy]:

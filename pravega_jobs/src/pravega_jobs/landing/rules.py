@@ -9,7 +9,6 @@ if it does not count, the interval is landed as if it was new, and replaces what
 out of a table that has the commit are missed: the landing is refused.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,10 +17,11 @@ from typing import Final, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from aiopravega.cuts import END_OF_SEGMENT, StreamCutRange
+from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
 from aiopravega.ledger.stored_json import StoredStream, StoredTime, read_value, with_checksum
+from pravega_jobs.landing.cut_order import shares_events
 from pravega_jobs.landing.partition_by import PartitionBy
 
 VERSION: Final = 1
@@ -65,12 +65,26 @@ class Action(StrEnum):
     NOTHING = "nothing"
 
 
+class HeldErrors(BaseModel):
+    """The errors of a landing: their table, the interval under which it has them, and their number.
+
+    `interval` is None if there are none. Others in that table of the same landing do not count.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    table: str
+    rows: int
+    interval: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Landing:
     """The rows of one interval, on their way into a table: the interval, its range, and its generation.
 
     `of_times`: the interval is one of event times, whose ranges overlap on purpose. Other intervals of a consumer have
     no event in common. `new_columns`: the treatment of columns that the table lacks. `partition_by`: of a new table.
+    `errors`: the errors of its range that an errors table has.
 
     Raises:
         ConfigurationError: the generation is not 1 or more, or the range is of another stream, or has an open end.
@@ -82,6 +96,7 @@ class Landing:
     of_times: bool = False
     new_columns: Evolution = Evolution.FAIL
     partition_by: tuple[PartitionBy, ...] = ()
+    errors: HeldErrors | None = None
 
     def __post_init__(self) -> None:
         if self.generation < 1:
@@ -96,7 +111,10 @@ class Landing:
 
 
 class Holding(BaseModel):
-    """A table's stored record that it has an interval: the range as two texts of cuts, generation, rows, and time."""
+    """A table's stored record that it has an interval: the range as two texts of cuts, generation, rows, and time.
+
+    `errors` is None if the landing had no errors table.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -109,6 +127,7 @@ class Holding(BaseModel):
     generation: int
     rows: int
     landed_at: StoredTime
+    errors: HeldErrors | None = None
 
     @classmethod
     def of(cls, landing: Landing, rows: int) -> Self:
@@ -122,6 +141,7 @@ class Holding(BaseModel):
             generation=landing.generation,
             rows=rows,
             landed_at=datetime.now(UTC),
+            errors=landing.errors,
         )
 
     @classmethod
@@ -135,7 +155,11 @@ class Holding(BaseModel):
 
     def to_json(self) -> bytes:
         """The holding as one JSON object, with a checksum."""
-        return with_checksum(self.model_dump_json())
+        return with_checksum(self.plain_json())
+
+    def plain_json(self) -> str:
+        """The holding as one JSON object. What it has not is left out, so that older notes keep their texts."""
+        return self.model_dump_json(exclude_none=True)
 
     @property
     def identity(self) -> Interval:
@@ -252,33 +276,6 @@ def _check_events(table: Standing, landing: Landing) -> None:
                 "of event times do, give `since` and `until` with the range, or event_times=True. If the stream was "
                 "deleted and made again, name another consumer. Nothing was changed"
             )
-
-
-def shares_events(one: StreamCutRange, other: StreamCutRange) -> bool:
-    """True if two ranges surely have bytes in common. No server is asked.
-
-    Segments that lie wholly inside both ranges are in neither cut: where only those are shared, this is not seen.
-    """
-    first, second = _bytes_of(one), _bytes_of(other)
-    both = ((*first[each], *second[each]) for each in first.keys() & second.keys())
-    return any(max(low, start) < min(high, end) for low, high, start, end in both)
-
-
-def _bytes_of(cuts: StreamCutRange) -> dict[object, tuple[float, float]]:
-    """The bytes of a range in each segment of its cuts.
-
-    A segment that only the start has is read to its end; one that only the end has is read from its beginning.
-    """
-    start, end = cuts.start.positions, cuts.end.positions
-    return {
-        each: (offset_of(start.get(each, 0)), offset_of(end.get(each, END_OF_SEGMENT)))
-        for each in start.keys() | end.keys()
-    }
-
-
-def offset_of(offset: int) -> float:
-    """An offset of a cut that can be compared: the end of a segment is greater than all."""
-    return math.inf if offset == END_OF_SEGMENT else offset
 
 
 def taken_by(change: str, accepted: object) -> str:

@@ -5,7 +5,7 @@ and this package; for a store also obstore, and credentials in their environment
 """
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,16 +13,21 @@ from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.postgres_copy import copy_batches
 from pravega_jobs.landing.rules import Landing
 from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
+from pravega_jobs.spark.options import ERROR
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
+    from pyspark.sql.types import StructType
 
+    from pravega_jobs.error_rows import Sieve
     from pravega_jobs.landing.splitting import Split
 
 _COPIED: Final = "task string, rows long"
 _WRITTEN: Final = "name string, size long, footer binary, partition binary"
 _NAMES: Final = ["name", "size", "footer", "partition"]
+# The errors of a task, after what it has written.
+_ERRORS: Final = "errors binary"
 
 
 def is_spark(value: Any) -> bool:
@@ -32,18 +37,24 @@ def is_spark(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SparkRows:
-    """The rows of a DataFrame."""
+    """The rows of a DataFrame.
+
+    Args:
+        frame: the DataFrame.
+        sieve: gets the rows with an error, which tasks return when they write the others; None: there are none.
+    """
 
     frame: "DataFrame"
+    sieve: "Sieve | None" = None
 
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return self.frame.columns
+        return list(self.types())
 
     def types(self) -> dict[str, str]:
         """The columns and their types, as Spark's `simpleString` spells them."""
-        return {each.name: each.dataType.simpleString() for each in self.frame.schema.fields}
+        return {each.name: each.dataType.simpleString() for each in self._fields().fields}
 
     def arrow_schema(self) -> "pa.Schema":
         """The columns as Arrow's types, as tables have them. Spark runs no job.
@@ -56,7 +67,7 @@ class SparkRows:
         from pravega_jobs.landing.column_types import table_type
 
         # Not of the frame itself: counters of its rows count the first action, which is the write.
-        found = self.frame.sparkSession.createDataFrame([], self.frame.schema).toArrow().schema
+        found = self.frame.sparkSession.createDataFrame([], self._fields()).toArrow().schema
         types = ((each, table_type(each.name, each.type, required=True)) for each in found)
         return pa.schema([pa.field(each.name, kind, each.nullable) for each, kind in types])
 
@@ -65,7 +76,13 @@ class SparkRows:
         from pyspark.sql.functions import col
 
         columns = [col(f"`{name.replace('`', '``')}`").cast(kind).alias(name) for name, kind in types.items()]
-        return SparkRows(self.frame.select(columns))
+        if self.sieve is not None:
+            columns.append(col(ERROR))
+        return SparkRows(self.frame.select(columns), self.sieve)
+
+    def sifted(self, sieve: "Sieve") -> "SparkRows":
+        """The rows without an error, without that column; tasks return the others."""
+        return SparkRows(self.frame, sieve)
 
     def write_files(
         self, landing: Landing, location: Location, own: Mapping[str, str], split: "Split | None" = None
@@ -98,7 +115,7 @@ class SparkRows:
                     values = each.name, each.size, each.footer, pickle.dumps(each.partition)
                     yield pa.RecordBatch.from_arrays([pa.array([value]) for value in values], _NAMES)
 
-            for row in self.frame.mapInArrow(work, _WRITTEN).collect():
+            for row in self._results(work, _WRITTEN):
                 yield StagedFile(row.name, row.size, bytes(row.footer), pickle.loads(row.partition))
 
         return stage(landing, location, schema, written, split)
@@ -116,4 +133,42 @@ class SparkRows:
             done = copy_batches(batches, dsn, staging, names)
             yield pa.RecordBatch.from_pydict({"task": [done.task], "rows": [done.rows]})
 
-        return tuple(Copied(row.task, row.rows) for row in self.frame.mapInArrow(work, _COPIED).collect())
+        return tuple(Copied(row.task, row.rows) for row in self._results(work, _COPIED))
+
+    def _fields(self) -> "StructType":
+        """The columns, as Spark has them."""
+        from pyspark.sql.types import StructType
+
+        if self.sieve is None:
+            return self.frame.schema
+        return StructType([each for each in self.frame.schema.fields if each.name != ERROR])
+
+    def _results(
+        self, work: "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]", columns: str
+    ) -> "list[Row]":
+        """The results of tasks that get the batches of the frame; the sieve gets the errors of their rows.
+
+        A try of a task that does not count returns nothing, so that its errors do not count either.
+        """
+        if self.sieve is None:
+            return self.frame.mapInArrow(work, columns).collect()
+        from pravega_jobs.error_rows import Sieve  # needs PyArrow
+
+        def sifted(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+            import pyarrow as pa
+
+            from aiopravega.schema.arrow.sql_columns import columns_of
+
+            own, schema = Sieve(), pa.schema(columns_of(f"{columns}, {_ERRORS}"))
+            for batch in work(own.sift(batches)):
+                yield pa.RecordBatch.from_arrays([*batch.columns, pa.nulls(batch.num_rows, pa.binary())], schema=schema)
+            errors = own.packed()
+            if errors is not None:
+                yield pa.RecordBatch.from_arrays(
+                    [*(pa.nulls(1, each) for each in schema.types[:-1]), errors], schema=schema
+                )
+
+        rows = self.frame.mapInArrow(sifted, f"{columns}, {_ERRORS}").collect()
+        for row in rows:
+            self.sieve.unpack(row.errors)
+        return [row for row in rows if row.errors is None]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
+    from pravega_jobs.error_rows import Sieve
     from pravega_jobs.landing.splitting import Split
 
 _PREFIX: Final = "staged-"
@@ -183,6 +184,13 @@ class Rows(Protocol):
 
         Args:
             types: as `types` gives them.
+        """
+
+    def sifted(self, sieve: "Sieve") -> "Rows":
+        """The rows without an error, without that column; the sieve gets the others when these are written.
+
+        Args:
+            sieve: gets them once.
         """
 
     def write_files(

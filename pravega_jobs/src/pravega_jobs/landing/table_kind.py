@@ -1,6 +1,6 @@
 """Kinds of tables: the entry by which jobs, schedulers and commands know all tables of one format or database."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +12,8 @@ from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
 from pravega_jobs.landing.staged_files import Rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pravega_jobs.merging.target import MergeTarget
     from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
 
@@ -45,6 +47,10 @@ class LandingTable(Protocol):
 
     def rows(self) -> dict[tuple[str, str], int] | None:
         """Numbers of rows by consumer and interval, counted in the table; None: its rows are of no interval."""
+        ...
+
+    def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        """The rows of an interval that the table holds, batch by batch; `columns` are some of its columns."""
         ...
 
     def staged(self, rows: Rows, landing: Landing) -> AbstractContextManager[Any]:

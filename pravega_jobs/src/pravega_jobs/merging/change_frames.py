@@ -14,13 +14,13 @@ from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE as _TYPE
 from pravega_jobs.debezium.changes.metadata import SEQUENCE as _SEQUENCE
 from pravega_jobs.debezium.changes.metadata import TYPES
 from pravega_jobs.debezium.changes.metadata import UNCHANGED as _UNCHANGED
+from pravega_jobs.error_rows import KEPT
 from pravega_jobs.landing.rules import choice
 from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, check_not_of_history
 from pravega_jobs.merging.snapshot_frames import newest_snapshot
-from pravega_jobs.spark.options import CORRUPT
 
 # Columns of a read that are not the table's. Names of the table's columns may also begin with an underscore.
-_ABOUT: Final = frozenset((*TYPES, CORRUPT))
+_ABOUT: Final = frozenset((*TYPES, *KEPT))
 _IS_GHOST: Final = "_is_ghost"
 _EMPTIED: Final = (
     "the range has a truncate, which no MERGE can follow: empty the target and merge what comes after it, or read with "

@@ -7,6 +7,7 @@ import pyarrow as pa
 from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.meanings import INSTANT
 from pravega_jobs.debezium.changes.metadata import TYPES
+from pravega_jobs.error_rows import KEPT
 from pravega_jobs.landing.rules import OWN_COLUMNS, Evolution
 from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import (
@@ -17,7 +18,6 @@ from pravega_jobs.merging.rules import (
     SEQUENCE_COLUMN,
     TO_COLUMN,
 )
-from pravega_jobs.spark.options import CORRUPT
 
 _MARK_TYPES: Final = {pa.bool_(): "boolean"}  # as SQL writes them
 
@@ -29,7 +29,7 @@ def columns_for(changes: pa.Schema, merge: Merge) -> pa.Schema:
         changes: the columns that Spark has staged.
         merge: the merge.
     """
-    own = [_plain(column) for column in changes if column.name not in TYPES and column.name != CORRUPT]
+    own = [_plain(column) for column in changes if column.name not in TYPES and column.name not in KEPT]
     return pa.schema([*own, *marks_for(merge)])
 
 

@@ -17,16 +17,16 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
+from pravega_jobs.error_rows import KEPT
 from pravega_jobs.landing.rules import choice
 from pravega_jobs.merging.local_snapshots import LocalSnapshot, newest_snapshot
 from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, MergeRules, check_not_of_history
-from pravega_jobs.spark.options import CORRUPT
 from pravega_jobs.tables import batches_of, check_sql_names, check_table, need
 
 if TYPE_CHECKING:
     import duckdb
 
-_ABOUT: Final = frozenset((*TYPES, CORRUPT))
+_ABOUT: Final = frozenset((*TYPES, *KEPT))
 _ORDER: Final = "_order of events"
 _CHANGES: Final = "changes"
 _ROWS: Final = 64 * 1024

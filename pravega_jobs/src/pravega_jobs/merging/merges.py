@@ -10,9 +10,9 @@ of a table with a history must come in order: it keeps all versions of a row.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from aiopravega.cuts import StreamCut
 from aiopravega.errors import LandingError
-from pravega_jobs.landing.rules import Action, Holding, Landing, Standing, offset_of
+from pravega_jobs.landing.cut_order import at_or_after
+from pravega_jobs.landing.rules import Action, Holding, Landing, Standing
 from pravega_jobs.merging.rules import MergeRules, TableRules
 
 
@@ -146,17 +146,3 @@ def _check_order(held: Sequence[Holding], merge: Merge) -> None:
             "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, "
             "ghosts='keep' and no history, which takes them in any order. Nothing was changed"
         )
-
-
-def at_or_after(start: StreamCut, end: StreamCut) -> bool:
-    """True if `start` surely lies after `end`, or equals it. No server is asked for the successors of segments.
-
-    Segments that only one of the cuts has are compared by their epochs: newer ones came after older ones.
-    """
-    if start == end:
-        return True
-    first, last = start.positions, end.positions
-    if any(offset_of(first[each]) < offset_of(last[each]) for each in first.keys() & last.keys()):
-        return False
-    newer, older = first.keys() - last.keys(), last.keys() - first.keys()
-    return min((each.epoch for each in newer), default=0) > max((each.epoch for each in older), default=-1)

@@ -59,6 +59,9 @@ METADATA_PREFIX_OPTION: Final = "metadata_prefix"
 READ_BYTES: Final = "_pravega_read_bytes"
 # The column of events that could not be decoded.
 CORRUPT: Final = "_corrupt_event"
+# The column of errors: events that could not be decoded, with positions and reasons. Its type as SQL writes it.
+ERROR: Final = "_error"
+ERROR_SQL: Final = "struct<event:binary,routing_key:string,pointer:string,reason:string,schema_id:int>"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 # Options that a scheduler reads before the options of decoding: intervals, ledger, the division of Spark's work.

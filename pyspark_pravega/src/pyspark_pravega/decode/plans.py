@@ -31,9 +31,9 @@ class SparkPlan:
         return self.plan.schema
 
     @property
-    def keeps_corrupt(self) -> bool:
-        """True if events that cannot be decoded become rows with their bytes in a separate column."""
-        return self.plan.keeps_corrupt
+    def kept(self) -> str | None:
+        """The column of events that cannot be decoded; None: they have no rows."""
+        return self.plan.kept
 
     @property
     def pinned(self) -> Mapping[str, str]:

@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.decoding.plan import check_clashes
-from pravega_jobs.spark.options import CORRUPT, READ_BYTES
+from pravega_jobs.error_rows import ERROR_TYPE, KEPT
+from pravega_jobs.spark.options import ERROR, READ_BYTES
 from pyspark_pravega.decode.plans import SparkPlan
 
 EVENT: Final = "event"
@@ -38,8 +48,11 @@ _TYPES: Final[Mapping[str, tuple[DataType, pa.DataType]]] = {
 METADATA_COLUMNS: Final = tuple(_TYPES)
 TIME_COLUMNS: Final = frozenset({"event_time_lower", "event_time_upper"})
 _BYTES: Final = (BinaryType(), pa.binary())
+_PARTS: Final = {pa.string(): StringType(), pa.binary(): BinaryType(), pa.int32(): IntegerType()}
+_ERROR: Final = (StructType([StructField(part.name, _PARTS[part.type]) for part in ERROR_TYPE]), ERROR_TYPE)
+_OUR_TYPES: Final = {READ_BYTES: _LONG, ERROR: _ERROR}
 # Columns that get no prefix: events have no fields of these names.
-_OUR_NAMES: Final = (CORRUPT, READ_BYTES)
+_OUR_NAMES: Final = (*KEPT, READ_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,7 @@ class Columns:
     """The columns of one read, as Spark's types and as Arrow's.
 
     The fields of decoded events come first, then for each of `kinds` the column that `SegmentRows` makes. A kind is one
-    of `RAW_COLUMNS`, `METADATA_COLUMNS`, `READ_BYTES` or `CORRUPT`.
+    of `RAW_COLUMNS`, `METADATA_COLUMNS`, `READ_BYTES` or `KEPT`.
     """
 
     schema: StructType
@@ -80,7 +93,7 @@ class Columns:
             more = tuple(name for name in wanted if name not in RAW_COLUMNS)
             names = (*RAW_COLUMNS, *_named_by(prefix, more))
             return cls(*_schemas(names, (*RAW_COLUMNS, *more)), (*RAW_COLUMNS, *more))
-        kinds = (*wanted, CORRUPT) if decoding.keeps_corrupt else wanted
+        kinds = wanted if decoding.kept is None else (*wanted, decoding.kept)
         names = _named_by(prefix, kinds)
         check_clashes(names, decoding.schema.names)
         schema, arrow = _schemas(names, kinds)
@@ -143,7 +156,7 @@ def _named_by(prefix: str, kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 def _schemas(names: Sequence[str], kinds: Sequence[str]) -> tuple[StructType, pa.Schema]:
-    types = [_LONG if kind == READ_BYTES else _TYPES.get(kind, _BYTES) for kind in kinds]
+    types = [_OUR_TYPES.get(kind) or _TYPES.get(kind, _BYTES) for kind in kinds]
     fields = [StructField(name, spark) for name, (spark, _) in zip(names, types, strict=True)]
     return StructType(fields), pa.schema([(name, arrow) for name, (_, arrow) in zip(names, types, strict=True)])
 

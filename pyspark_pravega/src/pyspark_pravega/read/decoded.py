@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
 from pravega_jobs.decoding.options import Format, OnError
-from pravega_jobs.spark.options import CORRUPT
+from pravega_jobs.error_rows import KEPT
 from pyspark_pravega.arrow_types import spark_schema
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.plans import SparkPlan, change_plan, decode_plan
@@ -87,5 +87,5 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[SparkPlan,
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:
     """The columns of a given schema that are fields of the events."""
     names = METADATA_COLUMNS if ALL in asked else asked
-    others = {options.metadata_prefix + name for name in names} | {CORRUPT}
+    others = {options.metadata_prefix + name for name in names} | KEPT.keys()
     return StructType([field for field in given.fields if field.name.lower() not in others])

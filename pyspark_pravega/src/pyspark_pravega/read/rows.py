@@ -15,7 +15,8 @@ from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.arrays import pick
 from aiopravega.schema.arrow.frames import Positions, events_between
-from pravega_jobs.spark.options import CORRUPT, READ_BYTES
+from pravega_jobs.error_rows import KEPT
+from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega.read.columns import EVENT, TIME_COLUMNS, Columns
 
 # Bounds the memory of a batch of very short events: a row is some 50 bytes apart from its event.
@@ -73,7 +74,8 @@ class SegmentRows:
         taken = None
         if self._decoder is not None:
             decoded = self._decoder.decode(events, offsets, self._segment)
-            fields, taken, made[CORRUPT] = decoded.columns, decoded.taken, decoded.corrupt
+            fields, taken = decoded.columns, decoded.taken
+            made |= dict.fromkeys(KEPT, decoded.kept)
         made["offset"] = _column(offsets)
         if "event_pointer" in self._columns.kinds:
             made["event_pointer"] = self._pointers(made["offset"], borders)

@@ -96,7 +96,7 @@ def test_a_malformed_event_fails_or_is_kept_with_its_bytes(payloads):
 
     assert found.taken.tolist() == [0, 2, 3, 5]
     assert found.columns[0].to_pylist() == [1, None, 2, 3]
-    assert found.corrupt.to_pylist() == [None, b"no json", None, None]
+    assert found.kept.to_pylist() == [None, b"no json", None, None]
 
 
 @pytest.mark.parametrize(

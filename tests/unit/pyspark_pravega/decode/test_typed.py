@@ -94,11 +94,31 @@ def test_malformed_events_become_nulls_with_their_bytes(payloads):
 
     decoded = decode(made, payloads(*EVENTS))
 
-    assert made.keeps_corrupt
+    assert made.kept == "_corrupt_event"
     assert decoded.taken.tolist() == [0, 1, 2, 3, 4]
     assert decoded.columns[0].to_pylist() == [1, None, 3, None, 5]
-    assert decoded.corrupt.to_pylist() == [None, b"no json", None, b"", None]
-    assert decode(made, payloads(b"{}")).corrupt.to_pylist() == [None]
+    assert decoded.kept.to_pylist() == [None, b"no json", None, b"", None]
+    assert decode(made, payloads(b"{}")).kept.to_pylist() == [None]
+
+
+def test_dead_events_become_nulls_with_their_places_and_reasons(payloads):
+    made = plan(decode="json", schema_text=JSON_SCHEMA, on_error="dead")
+
+    decoded = decode(made, payloads(*EVENTS))
+
+    assert made.kept == "_error"
+    assert decoded.columns[0].to_pylist() == [1, None, 3, None, 5]
+    good, first, _, second, _ = decoded.kept.to_pylist()
+    assert good is None
+    assert first.pop("reason").startswith("cannot be decoded as Json: Invalid value")
+    assert first == {
+        "event": b"no json",
+        "routing_key": None,
+        "pointer": "examples/orders/3.#epoch.0:100-15",
+        "schema_id": None,
+    }
+    assert (second["event"], second["pointer"]) == (b"", "examples/orders/3.#epoch.0:300-8")
+    assert decode(made, payloads(b"{}")).kept.to_pylist() == [None]
 
 
 def test_malformed_events_are_dropped_and_counted(payloads, caplog):

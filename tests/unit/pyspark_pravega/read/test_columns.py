@@ -21,7 +21,7 @@ OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "o
 class Fields:
     """A plan whose events have two fields."""
 
-    keeps_corrupt: bool = False
+    kept: str | None = None
     pinned: dict[str, str] = field(default_factory=dict)
     schema: pa.Schema = field(default_factory=lambda: pa.schema([("Id", pa.int64()), ("name", pa.string())]))
 
@@ -61,10 +61,13 @@ def test_the_column_of_bytes_must_be_named_and_gets_no_prefix():
 
 
 def test_decoded_fields_come_first():
-    columns = Columns.of(["offset", "segment"], plan(keeps_corrupt=True))
+    columns = Columns.of(["offset", "segment"], plan(kept="_corrupt_event"))
 
     assert columns.schema.names == ["Id", "name", "offset", "segment", "_corrupt_event"]
     assert arrow_schema(columns.schema).equals(columns.arrow)
+    dead = Columns.of(["offset"], plan(kept="_error"), "p_")
+    assert dead.schema.names == ["Id", "name", "p_offset", "_error"]
+    assert arrow_schema(dead.schema).equals(dead.arrow)
     assert Columns.of([], plan()).schema.names == ["Id", "name"]
 
 
@@ -123,7 +126,7 @@ def test_a_given_schema_of_decoded_fields_must_be_theirs():
 
 
 def test_a_given_schema_without_a_column_of_the_read_is_told_to_add_it():
-    columns = Columns.of(["offset"], plan(keeps_corrupt=True))
+    columns = Columns.of(["offset"], plan(kept="_corrupt_event"))
 
     added = r"add offset bigint, _corrupt_event binary at its end, or give only .* with option 'columns'"
     with pytest.raises(ConfigurationError, match=added):

@@ -142,6 +142,8 @@ def test_an_interval_needs_decoded_events_without_nulls():
         within(None, "at", TimeInterval("at", 0, 1).numbers, TimeUnit.MS, OnError.FAIL)
     with pytest.raises(ConfigurationError, match="every interval would have them"):
         plan_of("at", 0, 1, on_error=OnError.NULL)
+    with pytest.raises(ConfigurationError, match="on_error=dead keeps events"):
+        plan_of("at", 0, 1, on_error=OnError.DEAD)
 
 
 def test_rows_of_other_times_are_left_out():

@@ -106,7 +106,7 @@ def test_metadata_says_where_an_event_is_and_when():
 class EvenOnly:
     """Decodes the events as numbers, and leaves out the odd ones."""
 
-    keeps_corrupt = True
+    kept = "_corrupt_event"
     pinned: ClassVar[dict[str, str]] = {}
     schema = pa.schema([("number", pa.int64())])
 

@@ -87,7 +87,8 @@ def _chunk(staged: StagedFiles, files: list[StagedFile], schema: pa.Schema, merg
         if rows[name].null_count:
             raise LandingError(
                 f"{merge}: {rows[name].null_count} changes have no {name}. Events that could not be decoded "
-                "(on_error=null) have none: leave them out with .where('_corrupt_event is null'). Check the key, too. "
+                "(on_error=null, on_error=dead) have none: leave them out with .where('_corrupt_event is null'), or "
+                ".where('_error is null'). Check the key, too. "
                 "Nothing was changed"
             )
     deletes, lacking = _mask(pc.equal(rows[CHANGE_TYPE], _DELETE)), _lacking(rows)

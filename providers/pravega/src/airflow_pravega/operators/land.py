@@ -15,8 +15,10 @@ from airflow_pravega.tasks.arguments import check_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land
+from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.spark.options import ERROR
 from pravega_jobs.writes import parse_generation
 
 if TYPE_CHECKING:
@@ -31,9 +33,10 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
     to rows that are there. Every row gets the columns `_consumer` and `_interval`. At the end the interval is recorded
     as done.
 
-    Returns `{"table", "action", "rows", "generation", "bytes", "seconds", "cuts"}`: the text of the table, the action
-    (`append`, `replace` or `nothing`), the number of rows that the table holds of the interval and their generation,
-    the bytes of the range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
+    Returns `{"table", "action", "rows", "errors", "generation", "bytes", "seconds", "cuts"}`: the text of the table,
+    the action (`append`, `replace` or `nothing`), the number of rows that the table holds of the interval, the number
+    of its errors (null without an errors table) and their generation, the bytes of the range in the stream (event
+    headers included), and the range (`{"start": text, "end": text}`).
 
     It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
     `pravega_conn_id`.
@@ -57,6 +60,10 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`. (templated)
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
             `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog;
+            `options` must have `on_error` as `dead`, and `transform` keep the column `_error`. (templated)
+        most_errors: the most errors that the landing may have, such as `100` or `1%` of all rows; with more it fails,
+            and changes nothing. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
             landed. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of decoded
             events.
@@ -70,6 +77,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         "rebuild",
         "new_columns",
         "partition_by",
+        "errors",
+        "most_errors",
         *PravegaSparkRangeOperator.template_fields,
     )
 
@@ -83,12 +92,18 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         rebuild: int | str = 1,
         new_columns: str = "fail",
         partition_by: Sequence[str] = (),
+        errors: str | None = None,
+        most_errors: int | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         parts = known_texts(partition_by)
         check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
+        if errors is not None:
+            check_known(errors, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+        if most_errors is not None:
+            check_known(str(most_errors), lambda text: check_errors(errors, text))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
@@ -96,6 +111,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         self.rebuild = rebuild
         self.new_columns = new_columns
         self.partition_by = partition_by
+        self.errors = errors
+        self.most_errors = most_errors
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the range and the table, then land the range.
@@ -110,39 +127,53 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         with self.failures_recorded(hook, given, context), failing_for_good():
             generation = parse_generation(self.rebuild)
             landing_of(given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by)
+            check_errors(self.errors, self.most_errors)
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
             connection = hook.get_connection(conn_id) if conn_id else None
-            target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
+            beside = POSTGRES if self.postgres_conn_id else ICEBERG
+            target = table_in(self.table, connection, beside)
+            errors = None if self.errors is None else table_in(self.errors, connection, beside)
             sink = table_sink("landing", self.table, conn_id, given, generation)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client
-            return self._land(self.transformed(frame), target, given, generation)
+            return self._land(self.transformed(frame), target, errors, given, generation)
 
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
+        found = None if holding.errors is None else holding.errors.rows
         self.log.info(
-            "Landed %s %s in %s: %s, %d rows of generation %d",
+            "Landed %s %s in %s: %s, %d rows of generation %d, %s errors",
             done.stream,
             shown(done.cuts),
             self.table,
             action.value,
             holding.rows,
             holding.generation,
+            "no table for" if found is None else found,
         )
         return {
             "table": self.table,
             "action": action.value,
             "rows": holding.rows,
+            "errors": found,
             "generation": holding.generation,
             "bytes": done.size,
             "seconds": done.seconds,
             "cuts": done.cuts.to_json(),
         }
 
-    def _land(self, frame: "DataFrame", target: LandingTable, given: Mapping[str, str], generation: int) -> Landed:
+    def _land(
+        self,
+        frame: "DataFrame",
+        target: LandingTable,
+        errors: LandingTable | None,
+        given: Mapping[str, str],
+        generation: int,
+    ) -> Landed:
         folder = folder_of(self.table)
-        files = () if folder is None else (FileData(folder, columns=columns_of(frame)),)
+        of_table = frame if errors is None else frame.drop(ERROR)
+        files = () if folder is None else (FileData(folder, columns=columns_of(of_table)),)
         self.lineage = replace(self.lineage, outputs=files)
         landed = land(
             frame,
@@ -151,6 +182,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             generation=generation,
             new_columns=self.new_columns,
             partition_by=self.partition_by,
+            errors=errors,
+            most_errors=self.most_errors,
         )
         self.lineage = replace(self.lineage, outputs=tuple(replace(each, rows=landed.holding.rows) for each in files))
         return landed

@@ -1,0 +1,93 @@
+"""A check of the errors of a landed table: events that could not be decoded, in its errors table."""
+
+from typing import Final
+
+from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
+
+from aiopravega.errors import ConfigurationError
+from dagster_pravega.checks.decode_errors import judge
+from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
+from dagster_pravega.metadata.spec import AssetLike
+from dagster_pravega.resources.landing_database import BESIDE, TABLE_KEY, dsn_of
+from pravega_jobs.landing import ErrorsState, list_errors, shown_table
+
+_SHOWN: Final = 20
+_COLUMNS: Final = ("consumer", "interval", "generation", "state", "landed", "found")
+
+
+def build_landed_errors_check(
+    asset: AssetLike,
+    *,
+    table: str,
+    errors: str,
+    database_key: str | None = None,
+    warn_errors: int | None = None,
+    error_errors: int | None = None,
+    name: str = "landed_errors",
+    blocking: bool = False,
+) -> AssetChecksDefinition:
+    """A check of the errors of all landings that a table holds. Landings that are written again leave none behind.
+
+    It is an error if errors are missing in the errors table. Its metadata are the number of errors that count
+    (`pravega/errors`), and the 20 landings with the most of them.
+
+    Args:
+        asset: the asset of the table, such as `build_landed_asset` makes it.
+        table: the table, as `build_landed_asset` has it.
+        errors: its errors table, as `build_landed_asset` has it.
+        database_key: of the `LandingDatabase` that has both.
+        warn_errors: the most errors without a warning.
+        error_errors: the most errors without an error.
+        name: of the check.
+        blocking: an error prevents downstream assets from running.
+
+    Raises:
+        ConfigurationError: a text does not name a table, or there is no limit.
+    """
+    key = checked_key(asset)
+    limits = [
+        (severity, limit)
+        for severity, limit in ((AssetCheckSeverity.ERROR, error_errors), (AssetCheckSeverity.WARN, warn_errors))
+        if limit is not None
+    ]
+    if not limits:
+        raise ConfigurationError(
+            f"the check {name!r} of the errors of {table} has no limit, so that it would pass with any number: give "
+            "warn_errors or error_errors"
+        )
+    for text in (table, errors):
+        shown_table(text, None if database_key is None else "", BESIDE)
+
+    @asset_check(
+        asset=key,
+        name=name,
+        blocking=blocking,
+        description=f"How many events of {table} are in {errors}?",
+        required_resource_keys=set() if database_key is None else {database_key},
+    )
+    def landed_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
+        with failing_for_good():
+            dsn = dsn_of(context.resources, database_key)
+            found = list_errors(shown_table(table, dsn, BESIDE), shown_table(errors, dsn, BESIDE))
+        missing = [each for each in found if each.state is ErrorsState.MISSING]
+        count = sum(each.landed for each in found if each.state is ErrorsState.COUNTED)
+        severity, passed = (AssetCheckSeverity.ERROR, False) if missing else judge(count, limits)
+        said = f"{count:,} events are in the errors table"
+        if missing:
+            said += f"; errors of {len(missing)} landings are missing there, such as of {missing[0].interval!r}"
+        most = sorted(found, key=lambda each: -each.landed)[:_SHOWN]
+        return AssetCheckResult(
+            passed=passed,
+            severity=severity,
+            description=said,
+            metadata={
+                TABLE_KEY: table,
+                ERRORS_TABLE_KEY: errors,
+                ERRORS_KEY: count,
+                "pravega/landings": table_of(_COLUMNS, [each.to_json() for each in most]),
+            },
+        )
+
+    return landed_errors

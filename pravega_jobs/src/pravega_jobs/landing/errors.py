@@ -1,0 +1,249 @@
+"""Errors of a landing: what an errors table gets of it, and which of its errors count.
+
+The errors are landed first, by the rules of any landing, under an interval of their own. Its name has a digest of the
+errors. Then the rows are committed, with a note that names this interval: this commit decides for both. So errors of a
+run that was killed between both do not count, nor do errors of a run that found others. The run that commits
+takes them out of the errors table.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.ledger import Interval
+from pravega_jobs.landing.rules import Action, HeldErrors, Holding, Landing, decide
+from pravega_jobs.landing.staged_files import Rows
+from pravega_jobs.landing.table_kind import LandingTable
+from pravega_jobs.spark.options import ERROR, ERROR_SQL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DIGITS: Final = 16
+# The names of errors' intervals: of the interval, the generation, digests of the table and of the errors.
+NAME: Final = re.compile(r"(?P<interval>.*) errors (?P<generation>\d+)-(?P<table>[0-9a-f]{16})-[0-9a-f]{16}", re.DOTALL)
+_ALL: Final = 100
+_PERCENT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class MostErrors:
+    """The most errors that a landing may have: a number, or a part of its rows and errors together in percent."""
+
+    number: int | None = None
+    percent: float | None = None
+
+    @classmethod
+    def parse(cls, given: int | str | None) -> Self:
+        """Read a limit, such as `100`, `"100"` or `"1%"`; None: there is none.
+
+        Raises:
+            ConfigurationError: it is neither a whole number of at least 0 nor a percentage up to 100.
+        """
+        text = str(given).strip()
+        found = _PERCENT.fullmatch(text)
+        if given is None:
+            return cls()
+        if found is not None and float(found[1]) <= _ALL:
+            return cls(percent=float(found[1]))
+        if isinstance(given, bool) or not text.isdecimal():
+            raise ConfigurationError(
+                f"most_errors is {given!r}, but must be a number of errors, such as 100, or a part of the rows, such "
+                "as '1%'"
+            )
+        return cls(number=int(text))
+
+    def check(self, errors: "pa.StructArray", rows: int, landing: Landing) -> None:
+        """Refuse a landing with more errors.
+
+        Raises:
+            LandingError: the message has the first error.
+        """
+        count = len(errors)
+        too_many = self.number is not None and count > self.number
+        if self.percent is not None:
+            too_many = count * _ALL > self.percent * (count + rows)
+        if not too_many:
+            return
+        limit = self.number if self.percent is None else f"{self.percent:g}%"
+        first = errors[0].as_py()
+        raise LandingError(
+            f"{landing}: {count} of {count + rows} rows are errors, and most_errors is {limit}. The first, at "
+            f"{first['pointer']}: {first['reason']}. Mend the options of decoding, or allow more. Nothing was changed"
+        )
+
+
+def check_errors(errors: LandingTable | str | None, most_errors: int | str | None) -> MostErrors:
+    """Read the limit of the errors of a landing.
+
+    Raises:
+        ConfigurationError: it is none, or there is no errors table that it is for.
+    """
+    if most_errors is not None and errors is None:
+        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table that gets them")
+    return MostErrors.parse(most_errors)
+
+
+def check_error_column(rows: Rows, beside: "ErrorsTable | None") -> None:
+    """Check that rows have the column of errors if there is an errors table, and only then.
+
+    Raises:
+        ConfigurationError: it is missing, has another type, or has no table to go to.
+    """
+    found = rows.types().get(ERROR)
+    if beside is None and found == ERROR_SQL:
+        raise ConfigurationError(
+            f"the rows have the column {ERROR!r}, and those with an error are events that cannot be decoded: give "
+            "errors, the errors table that gets them, or leave out these rows and this column"
+        )
+    if beside is not None and found != ERROR_SQL:
+        raise ConfigurationError(
+            f"an errors table gets the rows with an error in the column {ERROR!r}, which is {found or 'missing'}: read "
+            f"the events with on_error=dead, and keep that column as it is, {ERROR_SQL}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsTable:
+    """An errors table, and the table whose rows are landed.
+
+    Raises:
+        ConfigurationError: both are one table.
+    """
+
+    table: LandingTable
+    target: LandingTable
+
+    def __post_init__(self) -> None:
+        if self.table.location() == self.target.location():
+            raise ConfigurationError(
+                f"the errors of {self.target.location()} cannot go into the same table: name another one"
+            )
+
+    def put(self, errors: "pa.StructArray", landing: Landing) -> HeldErrors:
+        """Land the errors of a landing whose rows are not committed yet; returns what its note says of them.
+
+        Raises:
+            LandingError: the errors table must not take them, or cannot.
+        """
+        if not len(errors):
+            return HeldErrors(table=self.table.location(), rows=0)
+        one = self._landing(errors, landing)
+        rows = errors_rows(errors, landing, self.target.location())
+        with self.table.standing() as found:
+            note = found.note(one)
+            if note is not None and found.counts(note):
+                there = note.rows == rows.num_rows == found.rows_of(one)
+                # Taken out by a run that found others, or by a person.
+                one = replace(one, generation=note.generation if there else note.generation + 1)
+            action, _ = decide(found, one)
+        if action is not Action.NOTHING:
+            self._land(rows, one)
+        return HeldErrors(table=self.table.location(), rows=rows.num_rows, interval=one.interval.name)
+
+    def check(self, holding: Holding) -> None:
+        """Check that the errors table has the errors of a landing that the table holds, and take out the others.
+
+        Raises:
+            LandingError: errors are missing there, or there are more.
+        """
+        held = holding.errors
+        if held is not None and held.interval is not None:
+            with self.table.standing() as found:
+                one = _errors_landing(holding, held.interval)
+                note = found.note(one)
+                rows = found.rows_of(one) if note is not None and found.counts(note) else 0
+            if rows != held.rows:
+                raise LandingError(
+                    f"generation {holding.generation} of {holding.identity}: {held.rows} errors of it were landed in "
+                    f"{held.table}, and {rows} are in {self.table.location()}: somebody has deleted, added or restored "
+                    "rows, or it is another table. If that was meant, mark this run as done. To land it again with "
+                    f"its errors, land it as generation {holding.generation + 1}. Nothing was changed"
+                )
+        self.take_out_others(holding)
+
+    def take_out_others(self, holding: Holding) -> None:
+        """Take errors out of the errors table that do not count: of older generations, and of runs that were killed.
+
+        The table holds the interval. So no other run of its generation, or of an older one, can commit any more.
+        """
+        counts = None if holding.errors is None else holding.errors.interval
+        mine = holding.consumer, holding.stream, holding.interval, digest(self.target.location())
+        for each in self.table.holdings():
+            name = NAME.fullmatch(each.interval)
+            if name is None or each.interval == counts or not each.rows:
+                continue
+            if (each.consumer, each.stream, name["interval"], name["table"]) != mine:
+                continue
+            if int(name["generation"]) <= holding.generation:
+                gone = replace(_errors_landing(each, each.interval), generation=each.generation + 1)
+                self._land(errors_rows(_no_errors(), gone, ""), gone)
+
+    def _landing(self, errors: "pa.StructArray", landing: Landing) -> Landing:
+        name = f"{landing.generation}-{digest(self.target.location())}-{_digest_of(errors, landing)}"
+        interval = Interval(
+            landing.interval.consumer, landing.interval.stream, f"{landing.interval.name} errors {name}"
+        )
+        return Landing(interval, landing.cuts, of_times=True)
+
+    def _land(self, rows: "pa.Table", landing: Landing) -> None:
+        from pravega_jobs.landing.local_rows import LocalRows
+
+        with self.table.staged(LocalRows(rows), landing) as staged:
+            self.table.commit(staged, landing)
+
+
+def errors_rows(errors: "pa.StructArray", landing: Landing, target: str) -> "pa.Table":
+    """The rows of an errors table.
+
+    Args:
+        errors: values of the column `_error`.
+        landing: the landing of the rows among which they were found.
+        target: the location of the table of these rows.
+    """
+    import pyarrow as pa
+
+    from pravega_jobs.error_rows import TABLE_COLUMNS
+
+    constants: dict[str, Any] = {
+        "stream": str(landing.interval.stream),
+        "interval_name": landing.interval.name,
+        "generation": landing.generation,
+        "target": target,
+        "failed_at": datetime.now(UTC),
+    }
+    columns = dict(zip((each.name for each in errors.type), errors.flatten(), strict=True))
+    columns |= {
+        name: pa.repeat(pa.scalar(value, TABLE_COLUMNS.field(name).type), len(errors))
+        for name, value in constants.items()
+    }
+    return pa.table(columns, TABLE_COLUMNS)
+
+
+def _errors_landing(holding: Holding, name: str) -> Landing:
+    """The landing of errors under a name, of the range of a holding."""
+    return Landing(Interval(holding.consumer, holding.stream, name), holding.range, holding.generation, of_times=True)
+
+
+def _no_errors() -> "pa.StructArray":
+    import pyarrow as pa
+
+    from pravega_jobs.error_rows import ERROR_TYPE
+
+    return pa.array([], ERROR_TYPE)
+
+
+def digest(*parts: str) -> str:
+    """A digest of some texts, as the names of errors' intervals have it."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
+
+
+def _digest_of(errors: "pa.StructArray", landing: Landing) -> str:
+    """A digest of the range and of the events that are errors, in any order. Reasons may have other words next time."""
+    values: Iterable[Any] = errors.to_pylist()
+    each = sorted(hashlib.sha256(f"{one['pointer']}\0".encode() + (one["event"] or b"")).hexdigest() for one in values)
+    return digest(landing.cuts.start.to_text(), landing.cuts.end.to_text(), *each)

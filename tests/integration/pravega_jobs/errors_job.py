@@ -1,0 +1,66 @@
+"""Landings with errors into tables of each kind, as a run makes them.
+
+Run as a program, it lands once for each line of its input, each time in a fork that is killed at a step.
+"""
+
+import json
+import sys
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from tests.faults.kill_calls import killed_at
+from tests.integration.pravega_jobs.landing_job import CONSUMER, LAKES, Lake, landing
+
+from pravega_jobs.error_rows import ERROR_TYPE
+from pravega_jobs.landing import Landed, land, list_errors, read_errors
+
+
+def rows_with_errors(value: int, *bad: bytes) -> pa.Table:
+    """Three rows as `rows` of `landing_job` has them, and an error for each event that is bad."""
+    errors = [
+        {"event": event, "pointer": f"shop/orders/0.#epoch.0:{at}-{len(event) + 8}", "reason": f"no {at}\\"}
+        for at, event in enumerate(bad)
+    ]
+    numbers = pa.array([None] * len(bad) + [value, value, None], pa.int32())
+    return pa.table({"id": numbers, "_error": pa.array([*errors, None, None, None], ERROR_TYPE)})
+
+
+def land_with_errors(
+    lake: Lake, name: str, value: int, *bad: bytes, generation: int = 1, most: int | str | None = None
+) -> Landed:
+    """Land three rows, with the errors into the table `errors` beside."""
+    one = landing(name, generation=generation)
+    return land(
+        rows_with_errors(value, *bad),
+        lake.table(),
+        one.cuts,
+        consumer=CONSUMER,
+        interval=name,
+        generation=generation,
+        errors=lake.table("errors"),
+        most_errors=most,
+    )
+
+
+def errors_that_count(lake: Lake) -> list[tuple[str, int, bytes]]:
+    """The interval, the generation and the event of each error that counts, in the order of the events."""
+    found: list[dict[str, Any]] = []
+    for each in list_errors(lake.table(), lake.table("errors")):
+        assert each.state != "missing"
+        if each.state == "counted":
+            found += [row for batch in read_errors(each) for row in batch.to_pylist()]
+    return sorted((row["interval_name"], row["generation"], row["event"]) for row in found)
+
+
+def main(kind: str) -> None:
+    """Land for each line of the input, JSON with the lake and the step at which the run is killed."""
+    for line in sys.stdin:
+        where, step = json.loads(line)
+        lake = LAKES[kind](where)
+        work = partial(land_with_errors, lake, "monday", 2, b"new", b"both", generation=2)
+        print(killed_at(work, lake.calls, step), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
