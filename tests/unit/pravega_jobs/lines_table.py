@@ -11,8 +11,8 @@ from typing import Final
 import pyarrow as pa
 
 from pravega_jobs.landing.locations import FolderLocation
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing, decide
-from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 
 

@@ -21,9 +21,9 @@ from pravega_jobs.landing import (
     decide,
     table_of,
 )
+from pravega_jobs.landing.cut_order import shares_events
 from pravega_jobs.landing.growth import check_columns
 from pravega_jobs.landing.land import landing_of
-from pravega_jobs.landing.rules import shares_events
 
 STREAM = StreamName("shop", "orders")
 

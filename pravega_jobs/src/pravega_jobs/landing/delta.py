@@ -23,8 +23,9 @@ from pravega_jobs.landing.delta_log import is_committed, limits_of
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation, StoreLocation
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, locked, new_location
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, locked, new_location
 
 if TYPE_CHECKING:
     import pyarrow as pa

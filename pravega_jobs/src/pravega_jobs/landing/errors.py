@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Action, HeldErrors, Holding, Landing, decide
-from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.spark.options import ERROR, ERROR_SQL
 

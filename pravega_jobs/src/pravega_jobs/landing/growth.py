@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aiopravega.errors import LandingError
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import OWN_COLUMNS, Evolution, Landing
-from pravega_jobs.landing.staged_files import Rows
 
 # Types in an order: each holds all values of the types before it.
 _WIDER: Final = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))

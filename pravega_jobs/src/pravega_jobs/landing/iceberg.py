@@ -15,8 +15,9 @@ from pravega_jobs.landing.iceberg_files import remove_abandoned, remove_staged, 
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet import own_columns
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, count_rows, new_location
+from pravega_jobs.landing.staged_files import StagedFiles, count_rows, new_location
 from pravega_jobs.landing.table_kind import LandingTable, Library
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from aiopravega.ledger import Interval
 from pravega_jobs.landing.errors import ErrorsTable, check_error_column, check_errors
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.partition_by import partitions_of
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choice, decide
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
-from pravega_jobs.landing.staged_files import Rows
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import check_partitions, table_of
 

@@ -16,9 +16,10 @@ from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet_files import stage, with_own, write
 from pravega_jobs.landing.postgres_copy import copy_batches
+from pravega_jobs.landing.rows import Copied
 from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 from pravega_jobs.landing.splitting import Split
-from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
+from pravega_jobs.landing.staged_files import StagedFile, StagedFiles
 from pravega_jobs.tables import batches_of
 
 # Bytes of a file after which the next one begins.

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.growth import TableColumns, growth
 from pravega_jobs.landing.locations import FolderLocation
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import (
     CONSUMER_COLUMN,
     INTERVAL_COLUMN,
@@ -33,7 +34,7 @@ from pravega_jobs.landing.rules import (
     Standing,
     decide,
 )
-from pravega_jobs.landing.staged_files import Rows, StagedFiles, locked, new_folder
+from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
 from pravega_jobs.landing.table_kind import LandingTable
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from pravega_jobs.landing.postgres_sql import (
     statements,
     transaction,
 )
+from pravega_jobs.landing.rows import Copied, Rows
 from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Evolution, Holding, Landed, Landing, decide
-from pravega_jobs.landing.staged_files import Copied, Rows
 from pravega_jobs.landing.table_kind import LandingTable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.postgres_sql import quoted, transaction
-from pravega_jobs.landing.staged_files import Copied
+from pravega_jobs.landing.rows import Copied
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.postgres_copy import copy_batches
+from pravega_jobs.landing.rows import Copied
 from pravega_jobs.landing.rules import Landing
-from pravega_jobs.landing.staged_files import Copied, StagedFile, StagedFiles
+from pravega_jobs.landing.staged_files import StagedFile, StagedFiles
 from pravega_jobs.spark.options import ERROR
 
 if TYPE_CHECKING:

@@ -1,7 +1,4 @@
-"""Rows on their way into a table, and Parquet files of them in a new location that no table shows yet.
-
-`spark_rows` has the rows of a DataFrame of Spark, `local_rows` the rows of a table in this process.
-"""
+"""Parquet files of rows on their way into a table, in a new location that no table shows yet."""
 
 import fcntl
 import io
@@ -10,11 +7,11 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.locations import FolderLocation, Location
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from pravega_jobs.error_rows import Sieve
     from pravega_jobs.landing.splitting import Split
 
 _PREFIX: Final = "staged-"
@@ -156,64 +152,6 @@ def _metadata(footer: bytes) -> "parquet.FileMetaData":
     from pyarrow import parquet
 
     return parquet.read_metadata(pa.BufferReader(footer))
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """The try of a task that copies rows, and how many it has copied."""
-
-    task: str
-    rows: int
-
-
-class Rows(Protocol):
-    """Rows on their way into a table: a DataFrame of Spark, or a table in this process."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-
-    def types(self) -> dict[str, str]:
-        """The columns and their types, as Spark's `simpleString` spells them."""
-
-    def arrow_schema(self) -> "pa.Schema":
-        """The columns as Arrow's types."""
-
-    def select(self, types: Mapping[str, str]) -> "Rows":
-        """The rows with the columns of these names, in these types, which hold all values of those that they have.
-
-        Args:
-            types: as `types` gives them.
-        """
-
-    def sifted(self, sieve: "Sieve") -> "Rows":
-        """The rows without an error, without that column; the sieve gets the others when these are written.
-
-        Args:
-            sieve: gets them once.
-        """
-
-    def write_files(
-        self, landing: Landing, location: Location, own: Mapping[str, str], split: "Split | None" = None
-    ) -> StagedFiles:
-        """Write the rows as Parquet files into a new location, with more columns of one text each.
-
-        Args:
-            landing: the landing of the rows.
-            location: the location of the files; it must not exist yet.
-            own: more columns with one text each.
-            split: the partitions of the table, which have files of their own; None: it has none.
-
-        Raises:
-            LandingError: they cannot be written as they are.
-        """
-
-    def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
-        """Copy the rows into a staging table of PostgreSQL; returns the tries that count.
-
-        Raises:
-            LandingError: they cannot be written as they are.
-        """
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.partition_by import Partitions
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding, Landed, Landing, Standing
-from pravega_jobs.landing.staged_files import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
