@@ -271,7 +271,8 @@ def test_events_that_cannot_be_decoded_land_beside_the_others(read, client, make
     landed = land(frame, table, cuts, consumer="lander", interval="monday", errors=errors, most_errors="20%")
 
     held = landed.holding.errors
-    assert held is not None and (landed.holding.rows, held.rows) == (16, 4)
+    assert held is not None
+    assert (landed.holding.rows, held.rows) == (16, 4)
     [one] = list_errors(table, errors)
     found = [row for batch in read_errors(one) for row in batch.to_pylist()]
     assert sorted(row["event"] for row in found) == sorted(b"no json %d" % number for number in range(0, 20, 5))
