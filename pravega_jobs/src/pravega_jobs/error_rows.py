@@ -14,13 +14,20 @@ import pyarrow as pa
 from aiopravega.errors import LandingError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import borders_of, numbers, positions, strings
-from aiopravega.schema.arrow.sql_columns import columns_of
 from aiopravega.wire import EVENT_HEADER
-from pravega_jobs.spark.options import CORRUPT, ERROR, ERROR_SQL
+from pravega_jobs.spark.options import CORRUPT, ERROR
 
 # The event as it was read; its routing key, if somebody knows it (Pravega does not keep it); its pointer, as
 # `client.fetch` takes it; the reason; the encoding id of its header.
-ERROR_TYPE: Final = columns_of(f"{ERROR} {ERROR_SQL}")[0].type
+ERROR_TYPE: Final = pa.struct(
+    [
+        ("event", pa.binary()),
+        ("routing_key", pa.string()),
+        ("pointer", pa.string()),
+        ("reason", pa.string()),
+        ("schema_id", pa.int32()),
+    ]
+)
 # The columns of an errors table, beside those that every landed row gets: the error, and the landing that found it.
 TABLE_COLUMNS: Final = pa.schema(
     [

@@ -7,10 +7,12 @@ from tests.unit.pravega_jobs.lines_table import LinesTable
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.schema.arrow.sql_columns import columns_of
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve, errors_of
 from pravega_jobs.landing import Holding, land
 from pravega_jobs.landing.errors import NAME, MostErrors
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.spark.options import ERROR, ERROR_SQL
 
 STREAM = StreamName("shop", "orders")
 SEGMENT = SegmentId(STREAM, 2, 0)
@@ -21,6 +23,10 @@ def rows(*events: bytes | None) -> pa.Table:
     """Rows with their numbers, and an error for each that has an event."""
     errors = [None if event is None else {"event": event, "pointer": str(event), "reason": "why"} for event in events]
     return pa.table({"id": range(len(events)), "_error": pa.array(errors, ERROR_TYPE), "after": [1] * len(events)})
+
+
+def test_errors_have_the_type_that_sql_texts_give_them():
+    assert columns_of(f"{ERROR} {ERROR_SQL}")[0].type == ERROR_TYPE
 
 
 def test_errors_have_place_reason_and_the_id_of_the_header():
