@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
+from aiopravega.schema.arrow.arrays import borders_of, numbers, pick, repeated, text_scalar
 from aiopravega.wire import EVENT_HEADER
 from pravega_jobs.decoding.plan import DecodePlan, check_clashes
 
@@ -71,7 +72,7 @@ class PositionColumns:
         if not self.kinds:
             return []
         if taken is not None:
-            events, offsets = events.take(pa.array(taken)), offsets[taken]
+            events, offsets = pick(events, taken), offsets[taken]
         return [_column(kind, events, offsets, segment) for kind in self.kinds]
 
 
@@ -80,14 +81,13 @@ def _column(kind: str, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], s
         case "event":
             return events
         case "offset":
-            return pa.array(offsets)
+            return numbers(offsets, pa.int64())
+        case "segment_id":
+            return numbers(np.full(len(events), segment.to_int(), np.int64), pa.int64())
         case "event_pointer":
-            lengths = pc.add(pc.binary_length(events), EVENT_HEADER).cast(pa.string())
-            return pc.binary_join_element_wise(f"{segment}:", pa.array(offsets).cast(pa.string()), "-", lengths, "")
-    values = {
-        "scope": segment.stream.scope,
-        "stream": segment.stream.stream,
-        "segment": str(segment),
-        "segment_id": segment.to_int(),
-    }
-    return pa.repeat(values[kind], len(events))
+            sizes = np.diff(borders_of(events)).astype(np.int64) + EVENT_HEADER
+            starts, lengths = (numbers(values, pa.int64()).cast(pa.string()) for values in (offsets, sizes))
+            joined = text_scalar(f"{segment}:"), starts, text_scalar("-"), lengths, text_scalar("")
+            return pc.binary_join_element_wise(*joined)
+    texts = {"scope": segment.stream.scope, "stream": segment.stream.stream, "segment": str(segment)}
+    return repeated(texts[kind], len(events))

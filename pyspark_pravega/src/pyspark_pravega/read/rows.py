@@ -7,13 +7,12 @@ value in every row are made once. This module knows neither servers nor Spark.
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
-from aiopravega.schema.arrow.arrays import pick
+from aiopravega.schema.arrow.arrays import numbers, pick, repeated, text_scalar
 from aiopravega.schema.arrow.frames import Positions, events_between
 from pravega_jobs.error_rows import KEPT
 from pravega_jobs.spark.options import READ_BYTES
@@ -62,7 +61,7 @@ class SegmentRows:
             return []
         schema = self._columns.arrow
         values = [pa.nulls(1, kind) for kind in schema.types]
-        values[schema.get_field_index(READ_BYTES)] = _column(np.full(1, size, np.int64))
+        values[schema.get_field_index(READ_BYTES)] = numbers(np.full(1, size, np.int64), _LONG)
         return [pa.RecordBatch.from_arrays(values, schema=schema)]
 
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
@@ -76,7 +75,7 @@ class SegmentRows:
             decoded = self._decoder.decode(events, offsets, self._segment)
             fields, taken = decoded.columns, decoded.taken
             made |= dict.fromkeys(KEPT, decoded.kept)
-        made["offset"] = _column(offsets)
+        made["offset"] = numbers(offsets, _LONG)
         if "event_pointer" in self._columns.kinds:
             made["event_pointer"] = self._pointers(made["offset"], borders)
         if taken is not None:
@@ -89,48 +88,30 @@ class SegmentRows:
 
     def _pointers(self, offsets: pa.Array, borders: Positions) -> pa.Array:
         """The text of each event's pointer; see `aiopravega.read.pointer`."""
-        lengths = _column(np.diff(borders).astype(np.int64))
+        lengths = numbers(np.diff(borders).astype(np.int64), _LONG)
         starts, sizes = offsets.cast(pa.string()), lengths.cast(pa.string())
-        return pc.binary_join_element_wise(_text(f"{self._segment}:"), starts, _text("-"), sizes, _text(""))
+        return pc.binary_join_element_wise(
+            text_scalar(f"{self._segment}:"), starts, text_scalar("-"), sizes, text_scalar("")
+        )
 
     def _make_constants(self, rows: int) -> dict[str, pa.Array]:
         """The columns with the same value in all rows: columns of the JVM connector, and others that are asked for."""
         name, (lower, upper) = self._segment.stream, self._times
         made = {
-            "scope": _repeated(name.scope, rows),
-            "stream": _repeated(name.stream, rows),
-            "segment_id": _column(np.full(rows, self._segment.to_int(), np.int64)),
+            "scope": repeated(name.scope, rows),
+            "stream": repeated(name.stream, rows),
+            "segment_id": numbers(np.full(rows, self._segment.to_int(), np.int64), _LONG),
         }
         if READ_BYTES in self._columns.kinds:
             made[READ_BYTES] = pa.nulls(rows, _LONG)
         if "segment" in self._columns.kinds:
-            made["segment"] = _repeated(str(self._segment), rows)
+            made["segment"] = repeated(str(self._segment), rows)
         if not TIME_COLUMNS.isdisjoint(self._columns.kinds):
             made |= {"event_time_lower": _time_column(lower, rows), "event_time_upper": _time_column(upper, rows)}
         return made
 
 
-# Columns are made of buffers, because `pa.array` and `pa.scalar` import pandas, which costs each worker 45 MB
-# and most of a second.
-
-
-def _column(values: npt.NDArray[np.int64], kind: pa.DataType = _LONG) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)], null_count=0)
-
-
 def _time_column(micros: int | None, rows: int) -> pa.Array:
     if micros is None:
         return pa.nulls(rows, _TIME)
-    return _column(np.full(rows, micros, np.int64), _TIME)
-
-
-def _repeated(text: str, rows: int) -> pa.Array:
-    data = text.encode()
-    borders = np.arange(rows + 1, dtype=np.int32) * np.int32(len(data))
-    return pa.Array.from_buffers(
-        pa.string(), rows, [None, pa.py_buffer(borders), pa.py_buffer(data * rows)], null_count=0
-    )
-
-
-def _text(text: str) -> pa.Scalar:
-    return _repeated(text, 1)[0]
+    return numbers(np.full(rows, micros, np.int64), _TIME)

@@ -1,7 +1,7 @@
-"""Arrow arrays from numbers of numpy.
+"""Arrow arrays from numbers of numpy, and of texts.
 
-They are made of buffers, because `pa.array` and `pa.scalar` import pandas, which costs each worker 45 MB and most of a
-second.
+They are made of buffers, because `pa.array`, `pa.scalar` and `pa.repeat` import pandas if it is installed, which costs
+each process 45 MB and most of a second.
 """
 
 import numpy as np
@@ -57,6 +57,20 @@ def spread(array: pa.Array, rows: npt.NDArray[np.int64], count: int) -> pa.Array
 def strings(values: list[str]) -> pa.Array:
     """An array of texts."""
     return values_of([value.encode() for value in values], pa.string())
+
+
+def repeated(text: str, count: int) -> pa.Array:
+    """An array of the same text `count` times."""
+    data = text.encode()
+    borders = np.arange(count + 1, dtype=np.int32) * np.int32(len(data))
+    return pa.Array.from_buffers(
+        pa.string(), count, [None, pa.py_buffer(borders), pa.py_buffer(data * count)], null_count=0
+    )
+
+
+def text_scalar(text: str) -> pa.StringScalar:
+    """A text as a scalar."""
+    return repeated(text, 1)[0]
 
 
 def values_of(values: list[bytes], kind: pa.DataType) -> pa.Array:
