@@ -226,10 +226,10 @@ class KeyValueTable:
         return self._map
 
     async def _segment(self, key: bytes) -> SegmentId:
-        segments = await self._segments()
-        if self._configuration is None:
-            self._configuration = await self._controller.table_configuration(self._scope, self._table)
-        lengths = self._configuration
+        if self._configuration is None:  # both at once: a controller may take 0.03 s for each answer
+            configuration = self._controller.table_configuration(self._scope, self._table)
+            _, self._configuration = await asyncio.gather(self._segments(), configuration)
+        segments, lengths = await self._segments(), self._configuration
         if len(key) != lengths.total_key_length:
             secondary = f" ({lengths.key_length} for the primary part)" if lengths.secondary_key_length else ""
             raise ConfigurationError(

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from aiopravega import wire
 from aiopravega.client import PravegaClient
-from aiopravega.errors import PartialCommitError
+from aiopravega.errors import PartialCommitError, TableNotFoundError
 from aiopravega.ledger import (
     CommitProtocol,
     CommitRecord,
@@ -71,9 +71,12 @@ async def begin_events(
         PravegaError: the cluster cannot be reached.
     """
     commits = client.commit_ledger(*ledger_name(ledger, stream.scope))
-    await client.tail(stream)  # no ledger is made for a stream that is not there
-    await commits.create()
-    warning = await commits.mark(stream)
+    try:
+        warning = await commits.mark(stream)
+    except TableNotFoundError:
+        await client.tail(stream)  # no ledger is made for a stream that is not there
+        await commits.create()
+        warning = await commits.mark(stream)
     if warning is not None:
         logger.warning("%s", warning)
     protocol = commits.protocol(claimant=claimant)

@@ -50,9 +50,9 @@ class CommitProtocol:
     """Exactly-once commits over one ledger.
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait. `poll` is
-    the pause between two checks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a write of
-    this protocol that is done; None: forever. `claimant` is the work that the writes are for, as a text: a later try of
-    the same work recognises its own records by it.
+    the longest pause between two checks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a
+    write of this protocol that is done; None: forever. `claimant` is the work that the writes are for, as a text: a
+    later try of the same work recognises its own records by it.
     """
 
     def __init__(

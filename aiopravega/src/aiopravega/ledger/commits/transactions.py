@@ -22,6 +22,8 @@ R = TypeVar("R")
 
 # More calls at a time than this only queue on the controller's side.
 _CALLS_AT_ONCE = 200
+# Before the second check of commits, in seconds; each pause is twice the one before it.
+_FIRST_PAUSE = 0.005
 
 
 class TransactionSet:
@@ -67,16 +69,19 @@ class TransactionSet:
     async def wait_visible(self, limit: float, poll: float, among: Collection[int] | None = None) -> int:
         """Wait up to `limit` seconds until commits that were accepted are done; returns how many are not.
 
-        `poll` is the pause between two checks, in seconds.
+        `poll` is the longest pause between two checks, in seconds: the first ones are shorter, because a commit of few
+        segments takes some milliseconds.
         """
         deadline = time.monotonic() + limit
+        pause = min(poll, _FIRST_PAUSE)
         waiting = list(self._transactions if among is None else among)
         while True:
             states = await self.states(waiting)
             waiting = [partition for partition in waiting if states[partition] is not TransactionState.COMMITTED]
             if not waiting or time.monotonic() > deadline:
                 return len(waiting)
-            await asyncio.sleep(poll)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, poll)
 
     async def _each(self, step: Callable[[UUID], Awaitable[R]], among: Collection[int] | None) -> dict[int, R]:
         """Do a step with some transactions, or all; an error is raised after the other steps have ended."""
