@@ -44,9 +44,19 @@ def test_every_public_name_is_found_when_it_is_used(package):
     assert dir(package) == sorted(package.__all__)
 
 
-@pytest.mark.parametrize("module", ["read.batch", "read.stream", "read.decoded", "write.batch", "write.stream"])
-def test_spark_does_not_load_the_formats_of_schemas_for_raw_events(module):
-    rooms = {name for name in loaded_by(f"import pyspark_pravega.{module}") if name.startswith("aiopravega.schema")}
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import pyspark_pravega.read.batch",
+        "import pyspark_pravega.read.stream",
+        "import pyspark_pravega.read.decoded",
+        "import pyspark_pravega.write.batch",
+        "import pyspark_pravega.write.stream",
+        "from pravega_jobs.frames import read_arrow, scan_polars",
+    ],
+)
+def test_formats_of_schemas_are_not_loaded_for_raw_events(statement):
+    rooms = {name for name in loaded_by(statement) if name.startswith("aiopravega.schema")}
     frames = {"arrow", "arrow.arrays", "arrow.frames"}
     assert rooms <= {"aiopravega.schema"} | {f"aiopravega.schema.{each}" for each in (*frames, *NAMES)}
 
@@ -61,8 +71,9 @@ def test_spark_does_not_load_the_formats_of_schemas_for_raw_events(module):
         (WORKER, "import pyspark_pravega.write.batch", 375),
         ("sys", "import aiopravega", 45),
         ("sys", "import aiopravega.blocking", 465),
+        ("sys", "from pravega_jobs.frames import read_arrow", 600),
     ],
-    ids=["process of a query", "planner", "task that reads", "task that writes", "client", "blocking client"],
+    ids=["process of a query", "planner", "task that reads", "task that writes", "client", "blocking client", "frames"],
 )
 def test_a_process_loads_so_many_modules_at_most(before, statement, most):
     already = loaded_by(f"import {before}")

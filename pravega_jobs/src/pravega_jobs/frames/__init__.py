@@ -1,19 +1,25 @@
 """Frames: ranges of streams as tables of Arrow, Polars and pandas, and tables written to streams once, without Spark.
 
-It needs the extra `arrow` of pravega-jobs. Polars, pandas and DuckDB are used if they are installed.
+It needs the extra `arrow` of pravega-jobs. Polars, pandas and DuckDB are used if they are installed. Each name is
+imported when it is first used (`aiopravega.lazy`): a read needs nothing of writes.
 """
 
-from pravega_jobs.frames.read import (
-    LARGEST_TABLE,
-    StreamRange,
-    range_of,
-    read_arrow,
-    read_pandas,
-    read_polars,
-    read_table,
-)
-from pravega_jobs.frames.scan import scan_duckdb, scan_polars
-from pravega_jobs.frames.write import write_arrow
+from typing import TYPE_CHECKING
+
+from aiopravega.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pravega_jobs.frames.read import (
+        LARGEST_TABLE,
+        StreamRange,
+        range_of,
+        read_arrow,
+        read_pandas,
+        read_polars,
+        read_table,
+    )
+    from pravega_jobs.frames.scan import scan_duckdb, scan_polars
+    from pravega_jobs.frames.write import write_arrow
 
 __all__ = [
     "LARGEST_TABLE",
@@ -27,3 +33,20 @@ __all__ = [
     "scan_polars",
     "write_arrow",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "read": (
+            "LARGEST_TABLE",
+            "StreamRange",
+            "range_of",
+            "read_arrow",
+            "read_pandas",
+            "read_polars",
+            "read_table",
+        ),
+        "scan": ("scan_duckdb", "scan_polars"),
+        "write": ("write_arrow",),
+    },
+)

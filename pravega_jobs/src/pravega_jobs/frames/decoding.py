@@ -11,25 +11,22 @@ import pyarrow as pa
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
-from aiopravega.schema.open import GroupAddress, find_group
 from pravega_jobs.decoding.event_times import WithinPlan, within
 from pravega_jobs.decoding.options import DecodeOptions, Format, OnError, RegistryOptions
 from pravega_jobs.decoding.plan import Decoder
-from pravega_jobs.decoding.planning import decode_plan, named_columns
-from pravega_jobs.decoding.registries import registered_groups
-from pravega_jobs.decoding.typed import TypedPlan
 from pravega_jobs.error_rows import KEPT
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.frames.position_columns import PositionColumns
 from pravega_jobs.spark.options import TIME_OPTION
 
 if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
     from pravega_jobs.decoding.changes import ChangesPlan
+    from pravega_jobs.decoding.typed import TypedPlan
 
 Times: TypeAlias = tuple[datetime, datetime]
 _RAW_TEXT: Final = "no schema: the events as they are"
@@ -118,7 +115,7 @@ class Decoding:
 def decoding_of(
     options: FrameOptions,
     stream: StreamName,
-    registry: SchemaRegistry | None,
+    registry: "SchemaRegistry | None",
     client: PravegaClient | None = None,
     ranges: Sequence[StreamCutRange] = (),
 ) -> Decoding:
@@ -141,6 +138,10 @@ def decoding_of(
     chosen = _chosen(options, stream, registry)
     if chosen.format is Format.RAW:
         return Decoding(None, PositionColumns.of(options.metadata, options.prefix, None), _RAW_TEXT, time=options.time)
+    # The modules of formats and of the registry are many, and are imported for events that become columns only.
+    from pravega_jobs.decoding.planning import decode_plan, named_columns
+    from pravega_jobs.decoding.registries import registered_groups
+
     about: tuple[str, ...] = ()
     others = options.metadata
     if chosen.format.is_changes:
@@ -170,7 +171,7 @@ def decoding_of(
     return Decoding(plan, positions, described, chosen.on_error, options.time)
 
 
-def _chosen(options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None) -> DecodeOptions:
+def _chosen(options: FrameOptions, stream: StreamName, registry: "SchemaRegistry | None") -> DecodeOptions:
     """The options with the registry, if it has to be asked; raw if there is nothing to decode by."""
     decode = options.decode
     if options.named:
@@ -184,14 +185,16 @@ def _chosen(options: FrameOptions, stream: StreamName, registry: SchemaRegistry 
                 f"({', '.join(Format)}) or a registry, or leave them out"
             )
         return DecodeOptions()
+    from aiopravega.schema.open import GroupAddress, find_group
+
     address = GroupAddress.of_stream(stream, options.registry.group, options.registry.namespace)
     found = registry.run(find_group(registry.asynchronous, address))
     return DecodeOptions() if found is None else decode
 
 
 def _source(
-    options: DecodeOptions, registry: SchemaRegistry | None, client: PravegaClient | None
-) -> PravegaConfig | SchemaRegistry:
+    options: DecodeOptions, registry: "SchemaRegistry | None", client: PravegaClient | None
+) -> "PravegaConfig | SchemaRegistry":
     asked = options.registry or RegistryOptions()
     if registry is None:
         return PravegaConfig() if client is None else client.asynchronous.config
@@ -212,7 +215,7 @@ def _newest(options: DecodeOptions, client: PravegaClient | None, ranges: Sequen
     return newest_schema(client, ranges, options.changes.table if options.changes else None)
 
 
-def _described(plan: TypedPlan, stream: StreamName, options: DecodeOptions) -> str:
+def _described(plan: "TypedPlan", stream: StreamName, options: DecodeOptions) -> str:
     if plan.registered is not None:
         return f"group {plan.registered.groups[stream].group!r} of the registry ({plan.target.format})"
     return f"the given {'schema' if options.columns is None else 'columns'} ({plan.target.format})"

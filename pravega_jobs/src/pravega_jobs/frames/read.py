@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack
 import pyarrow as pa
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow.compute as pc
+
+    from aiopravega.blocking.registry import SchemaRegistry
 
 LARGEST_TABLE: Final = 1_000_000_000
 _WAY_OUT: Final = "read it by read_arrow or scan_polars, a few megabytes at a time, read a smaller range, or allow more"
@@ -138,7 +139,7 @@ def range_of(
 def plan_read(
     of: ReadableRange,
     select: Sequence[str] | None,
-    registry: SchemaRegistry | None,
+    registry: "SchemaRegistry | None",
     options: Mapping[str, Any],
     filter: "pc.Expression | None" = None,
 ) -> PlannedRead:
@@ -168,7 +169,7 @@ def read_arrow(
     *,
     select: Sequence[str] | None = None,
     filter: "pc.Expression | None" = None,
-    registry: SchemaRegistry | None = None,
+    registry: "SchemaRegistry | None" = None,
     **options: Unpack[ReadOptions],
 ) -> pa.RecordBatchReader:
     """The events of a range as record batches; events of one routing key are in the order of their writing.
@@ -204,7 +205,7 @@ def read_table(
     *,
     select: Sequence[str] | None = None,
     filter: "pc.Expression | None" = None,
-    registry: SchemaRegistry | None = None,
+    registry: "SchemaRegistry | None" = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
 ) -> pa.Table:
@@ -230,7 +231,7 @@ def read_pandas(
     *,
     select: Sequence[str] | None = None,
     filter: "pc.Expression | None" = None,
-    registry: SchemaRegistry | None = None,
+    registry: "SchemaRegistry | None" = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
 ) -> "pd.DataFrame":
@@ -259,7 +260,7 @@ def read_polars(
     *,
     select: Sequence[str] | None = None,
     filter: "pc.Expression | None" = None,
-    registry: SchemaRegistry | None = None,
+    registry: "SchemaRegistry | None" = None,
     largest: int = LARGEST_TABLE,
     **options: Unpack[ReadOptions],
 ) -> "pl.DataFrame":

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
-from aiopravega.blocking.registry import SchemaRegistry
 from pravega_jobs.frames.conditions import polars_may_hold
 from pravega_jobs.frames.limits import KnownColumns, limits_of
 from pravega_jobs.frames.options import ReadOptions
@@ -19,9 +18,11 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow.compute as pc
 
+    from aiopravega.blocking.registry import SchemaRegistry
+
 
 def scan_polars(
-    of: ReadableRange, *, registry: SchemaRegistry | None = None, **options: Unpack[ReadOptions]
+    of: ReadableRange, *, registry: "SchemaRegistry | None" = None, **options: Unpack[ReadOptions]
 ) -> "pl.LazyFrame":
     """The events of a range as a LazyFrame of Polars, which reads the range each time it is collected.
 
@@ -47,7 +48,7 @@ def scan_duckdb(
     *,
     filter: "pc.Expression | None" = None,
     connection: "duckdb.DuckDBPyConnection | None" = None,
-    registry: SchemaRegistry | None = None,
+    registry: "SchemaRegistry | None" = None,
     **options: Unpack[ReadOptions],
 ) -> "duckdb.DuckDBPyRelation":
     """The events of a range as a relation of DuckDB, which reads the range each time it is computed.
