@@ -16,7 +16,13 @@ from tests.integration.conftest import client, scope
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking.intervals import take
-from aiopravega.errors import ConfigurationError, MalformedEventError, StreamTruncatedError, WriteIdReusedError
+from aiopravega.errors import (
+    ConfigurationError,
+    MalformedEventError,
+    StreamNotFoundError,
+    StreamTruncatedError,
+    WriteIdReusedError,
+)
 from pravega_jobs.frames import (
     StreamRange,
     range_of,
@@ -223,6 +229,18 @@ def test_rows_are_written_once_whatever_holds_them(client, scope, as_frame):
     with pytest.raises(WriteIdReusedError):
         write_arrow(client, other, stream, "sums of 2026-01-05")
     assert write_arrow(client, other, stream, "sums of 2026-01-05", generation=2).by_this_try
+
+
+def test_a_write_to_a_missing_stream_is_refused_and_makes_no_ledger(client, scope):
+    rows = pa.table({"id": pa.array([1])})
+    with pytest.raises(StreamNotFoundError, match=f"{scope}/missing"):
+        write_arrow(client, rows, f"{scope}/missing", "w")
+    assert client.list_tables(scope) == []
+    client.create_stream(f"{scope}/there")
+    assert write_arrow(client, rows, f"{scope}/there", "w").by_this_try
+    assert client.list_tables(scope) == ["commit-ledger"]
+    with pytest.raises(StreamNotFoundError, match=f"{scope}/missing"):
+        write_arrow(client, rows, f"{scope}/missing", "w")
 
 
 def test_writes_refuse_what_they_do_not_understand(client, scope):

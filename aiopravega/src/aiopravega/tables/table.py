@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from aiopravega import wire
+from aiopravega.bounded import each
 from aiopravega.control import Access, Controller, TableConfiguration
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.names import SegmentId
@@ -225,11 +226,17 @@ class KeyValueTable:
             self._map = SegmentMap(await self._controller.table_segments(self._scope, self._table))
         return self._map
 
+    async def _lengths(self) -> TableConfiguration:
+        if self._configuration is None:
+            self._configuration = await self._controller.table_configuration(self._scope, self._table)
+        return self._configuration
+
     async def _segment(self, key: bytes) -> SegmentId:
-        if self._configuration is None:  # both at once: a controller may take 0.03 s for each answer
-            configuration = self._controller.table_configuration(self._scope, self._table)
-            _, self._configuration = await asyncio.gather(self._segments(), configuration)
-        segments, lengths = await self._segments(), self._configuration
+        if self._map is None or self._configuration is None:
+            # At once, since a controller may take 0.03 s for each answer. Of two errors that of the segments is raised.
+            asked: tuple[Callable[[], Awaitable[object]], ...] = (self._segments, self._lengths)
+            await each(lambda ask: ask(), asked, len(asked))
+        segments, lengths = await self._segments(), await self._lengths()
         if len(key) != lengths.total_key_length:
             secondary = f" ({lengths.key_length} for the primary part)" if lengths.secondary_key_length else ""
             raise ConfigurationError(
