@@ -79,7 +79,7 @@ if __name__ == "__main__":
     _, *words = sys.argv
     Path(words[2]).mkdir(exist_ok=True)
     session = session_for(words[0], words[2])
-    session.range(1).count()  # the begin of the session is no part of the work
+    session.range(1).count()  # the begin of the session does not count
     begin = time.perf_counter()
     run(session, *words)
     took = time.perf_counter() - begin

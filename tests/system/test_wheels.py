@@ -53,10 +53,17 @@ OF_ARROW = (
 OF_SPARK_IN_JOBS = tuple(
     f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
 )
-OF_ICEBERG_IN_JOBS = ("pravega_jobs.landing.iceberg_catalog", "pravega_jobs.upkeep.iceberg")
+OF_ICEBERG_IN_JOBS = (
+    "pravega_jobs.landing.iceberg_catalog",
+    "pravega_jobs.landing.iceberg_partitions",
+    "pravega_jobs.upkeep.iceberg",
+)
 OF_ARROW_IN_JOBS = (
     *OF_ICEBERG_IN_JOBS,
+    "pravega_jobs.error_rows",
     "pravega_jobs.merging.",
+    "pravega_jobs.landing.delta_partitions",
+    "pravega_jobs.landing.splitting",
     "pravega_jobs.landing.local_rows",
     "pravega_jobs.landing.column_types",
     "pravega_jobs.landing.parquet_files",
