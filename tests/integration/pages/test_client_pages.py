@@ -371,4 +371,4 @@ def test_errors_tables(open_page, fill, capsys):
 
     printed = capsys.readouterr().out
     assert (printed.splitlines()[0], printed.splitlines()[-1]) == ("1 2", "2 1")
-    assert all(text in printed for text in ("counted", "no json", "it has no field 'price'"))
+    assert all(text in printed for text in ("counted", "no json", "it has no field 'price'", "2026-01-05 2 2 1 cannot"))

@@ -1,6 +1,6 @@
-"""Landings with errors into tables of each kind, as a run makes them.
+"""Landings with errors into tables of each kind, and replays of these errors, as a run makes them.
 
-Run as a program, it lands once for each line of its input, each time in a fork that is killed at a step.
+Run as a program, it lands or replays once for each line of its input, each time in a fork that is killed at a step.
 """
 
 import json
@@ -14,6 +14,9 @@ from tests.integration.pravega_jobs.landing_job import CONSUMER, LAKES, Lake, la
 
 from pravega_jobs.error_rows import ERROR_TYPE
 from pravega_jobs.landing import Landed, land, list_errors, read_errors
+from pravega_jobs.replays import Replayed, replay_errors
+
+KINDS = ["parquet", "delta", "delta-s3", "iceberg", "postgres"]
 
 
 def rows_with_errors(value: int, *bad: bytes) -> pa.Table:
@@ -53,13 +56,26 @@ def errors_that_count(lake: Lake) -> list[tuple[str, int, bytes]]:
     return sorted((row["interval_name"], row["generation"], row["event"]) for row in found)
 
 
+def replay(lake: Lake, interval: str | None = None) -> list[Replayed]:
+    """Decode the errors of a lake's table again, as JSON that has all columns."""
+    options = {"decode": "json", "columns": "id int", "missing_fields": "fail"}
+    return replay_errors(lake.table(), options, errors=lake.table("errors"), interval=interval)
+
+
+def newer(lake: Lake) -> Landed:
+    """Land the second generation of an interval."""
+    return land_with_errors(lake, "monday", 2, b"new", b"both", generation=2)
+
+
+WORKS = {"land": newer, "replay": partial(replay, interval="monday")}
+
+
 def main(kind: str) -> None:
-    """Land for each line of the input, JSON with the lake and the step at which the run is killed."""
+    """Work for each line of the input, JSON with the lake, the work, and the step at which the run is killed."""
     for line in sys.stdin:
-        where, step = json.loads(line)
+        where, work, step = json.loads(line)
         lake = LAKES[kind](where)
-        work = partial(land_with_errors, lake, "monday", 2, b"new", b"both", generation=2)
-        print(killed_at(work, lake.calls, step), flush=True)
+        print(killed_at(partial(WORKS[work], lake), lake.calls, step), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,46 +1,11 @@
 """Errors of landings in errors tables of each kind: they count if their rows are landed, and only then."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-
 import pytest
-from tests.integration.pravega_jobs.errors_job import errors_that_count, land_with_errors
-from tests.integration.pravega_jobs.landing_job import Lake, new_lake, rows
+from tests.integration.pravega_jobs.errors_job import KINDS, errors_that_count, land_with_errors
+from tests.integration.pravega_jobs.landing_job import rows
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing import Action, Landed, list_errors, read_errors
-
-KINDS = ["parquet", "delta", "delta-s3", "iceberg", "postgres"]
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def make_lake(kind, request, tmp_path) -> Callable[[], Lake]:
-    """Makes lakes that share nothing."""
-
-    def make() -> Lake:
-        number = next(numbers)
-        if kind == "postgres":
-            where = request.getfixturevalue("postgres_dsn")
-        else:
-            where = f"{request.getfixturevalue('s3') if kind == 'delta-s3' else tmp_path}/{number}"
-        made: Lake = new_lake(kind, where)
-        return made
-
-    numbers = iter(range(10_000))
-    return make
-
-
-@pytest.fixture
-def lake(make_lake) -> Lake:
-    made: Lake = make_lake()
-    return made
 
 
 def number_of_errors(landed: Landed) -> int:
@@ -116,30 +81,12 @@ def test_more_errors_than_allowed_change_nothing(lake, most, allowed):
     assert (lake.table().rows(), lake.table("errors").rows()) == ({}, {})
 
 
-@pytest.fixture
-def killed(kind) -> Iterator[Callable[[Lake, int], bool]]:
-    """Lands in a process that is killed at a step; False if it came to its end."""
-    command = [sys.executable, "-m", "tests.integration.pravega_jobs.errors_job", kind]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
-
-        def killed(lake: Lake, step: int) -> bool:
-            assert program.stdin is not None
-            assert program.stdout is not None
-            print(json.dumps([lake.where, step]), file=program.stdin, flush=True)
-            answer = program.stdout.readline().strip()
-            assert answer in {"True", "False"}
-            return answer == "True"
-
-        yield killed
-        program.terminate()
-
-
 @pytest.mark.parametrize(
     ("kind", "each"),
     [("parquet", 5), *(pytest.param(kind, 1, marks=pytest.mark.slow) for kind in KINDS)],
     indirect=["kind"],
 )
-def test_a_run_killed_at_any_step_has_the_errors_of_its_rows(make_lake, killed, each):
+def test_a_run_killed_at_any_step_has_the_errors_of_its_rows(make_lake, killed_run, each):
     """The run that comes again finds fewer errors, as after a schema was registered."""
     older, newer = [("monday", 1, b"both"), ("monday", 1, b"old")], [("monday", 2, b"both"), ("monday", 2, b"new")]
     others = [("sunday", 1, b"s")]
@@ -147,7 +94,7 @@ def test_a_run_killed_at_any_step_has_the_errors_of_its_rows(make_lake, killed, 
         lake = make_lake()
         land_with_errors(lake, "sunday", 9, b"s")
         land_with_errors(lake, "monday", 1, b"old", b"both")
-        is_killed = killed(lake, step)
+        is_killed = killed_run(lake, "land", step)
         contents = lake.contents(lake.table())
         states = {
             tuple(rows("monday", 1) + rows("sunday", 9)): older,

@@ -53,6 +53,23 @@ def test_errors_are_shown_with_their_places_and_no_controls(tables):
     assert run("show", table, "--consumer", "other") == (1, "interval_name  generation  pointer  reason  event\n")
 
 
+def test_a_replay_says_what_is_mended_and_left(tables, tmp_path):
+    table, _ = tables
+    event = b'{"id": 7}'
+    bad = [{"event": each, "pointer": f"shop/orders/2.#epoch.0:0-{len(each) + 8}"} for each in (event, b"no")]
+    rows = pa.table({"id": [1, None, None], "_error": pa.array([None, *bad], ERROR_TYPE)})
+    errors = f"parquet:{tmp_path}/more_errors"
+    land(rows, table, CUTS, consumer="other", interval="monday", errors=errors, event_times=True)
+    words = ("replay", table, "--consumer", "other", "-o", "decode=json", "-o", "columns=id long")
+    assert run(*words) == (1, "")
+    code, text = run(*words, "--yes", "--json")
+    [done] = json.loads(text)
+    assert (code, done["generation"], done["errors"], done["left"], done["rows"]) == (1, 2, 2, 1, 2)
+    assert run("show", table, "--consumer", "other")[1].splitlines()[1].split()[-1] == "no"
+    of_one = CliRunner().invoke(command, [*words, "-o", "shop/orders:columns=id int"], standalone_mode=False)
+    assert "-o shop/orders:columns is for a stream that is not used" in of_one.stderr + str(of_one.exception)
+
+
 def test_a_table_without_errors_has_none(tmp_path):
     assert ParquetFolder(f"{tmp_path}/none").holdings() == []
     assert run("list", f"parquet:{tmp_path}/none", "--json") == (0, "[]\n")

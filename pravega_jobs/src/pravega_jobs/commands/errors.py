@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from aiopravega.commands.common import Option, Options, show, table, verb
-from aiopravega.commands.grammar import SHOWN_CONTROLS, Argument, Topic, interrupted_at_once
+from aiopravega.commands.common import REGISTRY, YES, Option, Options, decided, show, table, verb
+from aiopravega.commands.grammar import NO, SHOWN_CONTROLS, Argument, Topic, interrupted_at_once
+from aiopravega.config import PravegaConfig
+from pravega_jobs.commands.ranges import READ_OPTION, check_named, connected_registry
+from pravega_jobs.frame_kinds import need_arrow
 
 if TYPE_CHECKING:
     from pravega_jobs.landing import IntervalErrors
@@ -16,6 +19,8 @@ _TABLE: Final = Argument("table", "TABLE", "whose rows were landed: parquet:/fol
 _ERRORS: Final = Option(
     ["--errors"], metavar="TABLE", help="the errors table; default: those that the notes of the table name"
 )
+_INTERVAL: Final = Option(["--interval"], metavar="NAME", help="of this interval only")
+_CONSUMER: Final = Option(["--consumer"], metavar="NAME", help="of this consumer only")
 _SHOWN_BYTES: Final = 80
 _COLUMNS: Final = ("interval_name", "generation", "pointer", "reason", "event")
 
@@ -38,8 +43,8 @@ async def _list(options: Options) -> int:
     "show",
     _TABLE,
     _ERRORS,
-    Option(["--interval"], metavar="NAME", help="of this interval only"),
-    Option(["--consumer"], metavar="NAME", help="of this consumer only"),
+    _INTERVAL,
+    _CONSUMER,
     Option(["--max", "most"], type=click.IntRange(min=1), default=20, metavar="N", help="the most errors (20)"),
     has_client=False,
 )
@@ -51,13 +56,58 @@ async def _show(options: Options) -> int:
         wanted = [
             each
             for each in list_errors(options.table, options.errors)
-            if each.state is not ErrorsState.NOT_COUNTED
-            and options.interval in (None, each.interval)
-            and options.consumer in (None, each.consumer)
+            if each.state is not ErrorsState.NOT_COUNTED and each.is_of(options.consumer, options.interval)
         ]
         found = list(islice((row for each in wanted for row in _rows(each)), options.most))
     shown = [[_text(row[name]) for name in _COLUMNS] for row in found]
     return show(options, [_plain(row) for row in found], table(_COLUMNS, shown), yes=found)
+
+
+@verb(
+    command,
+    "replay",
+    _TABLE,
+    _ERRORS,
+    _INTERVAL,
+    _CONSUMER,
+    READ_OPTION,
+    Option(
+        ["--new-columns"],
+        type=click.Choice(["fail", "add", "ignore"]),
+        default="fail",
+        help="columns that the table lacks: refuse them (fail, the default), add them, ignore them",
+    ),
+    REGISTRY,
+    YES,
+    has_client=False,
+)
+async def _replay(options: Options) -> int:
+    """Decode the errors of landings again, by the options -o, and put those that are mended into the table, once.
+
+    The rows of an interval and its errors are replaced together, by its next generation. The stream is not read. Exit
+    status 1: errors are left.
+    """
+    need_arrow()
+    from pravega_jobs.replays import replay_errors
+
+    check_named(options, [], None)
+    with interrupted_at_once(), connected_registry(options.registry, PravegaConfig()) as registry:
+        said = "Intervals whose errors can be decoded now are landed again, as their next generation."
+        if not decided(options, f"{options.table}: {said}"):
+            return NO
+        done = replay_errors(
+            options.table,
+            {each.name: each.value for each in options.read_options},
+            errors=options.errors,
+            consumer=options.consumer,
+            interval=options.interval,
+            registry=registry,
+            new_columns=options.new_columns,
+        )
+    values = [each.to_json() for each in done]
+    header = ("consumer", "interval", "generation", "errors", "left", "rows", "reason")
+    shown = [[_text("" if value is None else value) for value in each.values()] for each in values]
+    return show(options, values, table(header, shown), yes=not any(each.left for each in done))
 
 
 def _rows(of: "IntervalErrors") -> Any:

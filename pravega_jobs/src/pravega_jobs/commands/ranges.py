@@ -111,16 +111,30 @@ def connected(options: Options) -> Iterator[Cluster]:
     from aiopravega.blocking import PravegaClient
 
     given: dict[str, Any] = {} if options.controller is None else {"controller_uri": options.controller}
-    uri = options.registry or os.environ.get("PRAVEGA_SCHEMA_REGISTRY_URI")
-    with PravegaClient(PravegaConfig(**given)) as client:
-        if uri is None:
-            yield Cluster(client, None)
-            return
-        from aiopravega.blocking.registry import SchemaRegistry
-        from aiopravega.schema import RegistryConfig
+    with (
+        PravegaClient(PravegaConfig(**given)) as client,
+        connected_registry(options.registry, client.config) as registry,
+    ):
+        yield Cluster(client, registry)
 
-        with SchemaRegistry(RegistryConfig.beside(client.config, uri)) as registry:
-            yield Cluster(client, registry)
+
+@contextmanager
+def connected_registry(uri: str | None, config: PravegaConfig) -> "Iterator[SchemaRegistry | None]":
+    """Connect to the registry that the option or the environment names; None: neither does.
+
+    Args:
+        uri: the option.
+        config: of the cluster, whose credentials the registry gets.
+    """
+    named = uri or os.environ.get("PRAVEGA_SCHEMA_REGISTRY_URI")
+    if named is None:
+        yield None
+        return
+    from aiopravega.blocking.registry import SchemaRegistry
+    from aiopravega.schema import RegistryConfig
+
+    with SchemaRegistry(RegistryConfig.beside(config, named)) as registry:
+        yield registry
 
 
 def range_by(options: Options, client: "PravegaClient", stream: StreamName) -> "StreamRange":

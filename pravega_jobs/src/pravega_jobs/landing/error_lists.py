@@ -48,6 +48,23 @@ class IntervalErrors:
     holding: Holding | None
     table: LandingTable
 
+    def is_of(self, consumer: str | None, interval: str | None) -> bool:
+        """True if the errors are of this consumer and this interval; None: of any."""
+        return consumer in (None, self.consumer) and interval in (None, self.interval)
+
+    def check(self) -> None:
+        """Check that the errors table has what was landed.
+
+        Raises:
+            LandingError: it has others.
+        """
+        if self.holding is None or self.state is ErrorsState.MISSING:
+            raise LandingError(
+                f"generation {self.generation} of interval {self.interval!r} of {self.consumer!r}: {self.landed} "
+                f"errors of it were landed, and {self.found} are in {self.table.location()}: somebody has changed that "
+                "table, or it is another one. Land the interval with a greater generation to have its errors again"
+            )
+
     def to_json(self) -> dict[str, Any]:
         """The errors as values of JSON."""
         return {
@@ -95,12 +112,8 @@ def read_errors(of: IntervalErrors) -> "Iterator[pa.RecordBatch]":
     """
     from pravega_jobs.error_rows import TABLE_COLUMNS
 
-    if of.holding is None or of.state is ErrorsState.MISSING:
-        raise LandingError(
-            f"generation {of.generation} of interval {of.interval!r} of {of.consumer!r}: {of.landed} errors of it were "
-            f"landed, and {of.found} are in {of.table.location()}: somebody has changed that table, or it is another "
-            "one. Land the interval with a greater generation to have its errors again"
-        )
+    of.check()
+    assert of.holding is not None
     yield from of.table.read(of.holding, TABLE_COLUMNS)
 
 

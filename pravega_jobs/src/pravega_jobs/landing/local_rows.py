@@ -58,12 +58,7 @@ class LocalRows:
 
     def select(self, types: Mapping[str, str]) -> "LocalRows":
         """The rows with the columns of these names, in these types. These rows must not be read any more."""
-        known = self.types()
-        columns = [
-            self._schema.field(name) if known[name] == kind else pa.field(name, columns_of(f"name {kind}")[0].type)
-            for name, kind in types.items()
-        ]
-        return LocalRows(self._reader, pa.schema(columns))
+        return LocalRows(self._reader, arrow_columns(types, self._schema))
 
     def sifted(self, sieve: Sieve) -> "LocalRows":
         """The rows without an error, without that column. These rows must not be read any more."""
@@ -98,6 +93,36 @@ class LocalRows:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         names = self._schema.names  # maybe fewer than the value's, and in another order
         return (cast_batch(batch.select(names), self._schema) for batch in self._reader if batch.num_rows)
+
+
+def arrow_columns(types: Mapping[str, str], known: pa.Schema) -> pa.Schema:
+    """Columns with types of Arrow.
+
+    Args:
+        types: the types, as Spark's `simpleString` spells them.
+        known: columns that are taken as they are if they have these types.
+
+    Raises:
+        ConfigurationError: Spark has no such type.
+    """
+    own = types_of(known)
+    return pa.schema(
+        [
+            known.field(name) if own.get(name) == kind else pa.field(name, columns_of(f"name {kind}")[0].type)
+            for name, kind in types.items()
+        ]
+    )
+
+
+def with_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch with the columns of a schema, with null in those that it lacks.
+
+    Raises:
+        LandingError: a value does not fit the type of its column.
+    """
+    names = batch.schema.names
+    columns = [batch[each.name] if each.name in names else pa.nulls(batch.num_rows, each.type) for each in schema]
+    return cast_batch(pa.RecordBatch.from_arrays(columns, schema.names), schema)
 
 
 def table_columns(schema: pa.Schema, *, widens: bool = False) -> TableColumns:

@@ -159,9 +159,17 @@ class ParquetFolder(LocalFolder):
 
     def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         """The rows of an interval, from the files of its folder."""
+        from pravega_jobs.landing.local_rows import with_columns  # needs PyArrow
+
         folder = self._standing.folder_of(Landing(holding.identity, holding.range, holding.generation))
         for batch in StagedFiles.found_in(folder).batches():
-            yield batch.select(columns.names).cast(columns)
+            yield with_columns(batch, columns)  # columns of later landings are null
+
+    def repair(self) -> None:
+        """Bring back the rows that a run has taken away and not replaced, because it was killed between both."""
+        if self._work.exists():
+            with locked(self._work / "lock"):
+                self._repair()
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedFiles]:
@@ -209,7 +217,7 @@ class ParquetFolder(LocalFolder):
         return local_path(self.path) / _WORK
 
     def _repair(self) -> None:
-        """Bring back the rows that a run has taken away and not replaced, because it was killed between both."""
+        """Repair while the lock is held."""
         for old in self._work.glob(f"{_OLD}*"):
             target = self._work.parent / old.name.removeprefix(_OLD)
             if target.exists():

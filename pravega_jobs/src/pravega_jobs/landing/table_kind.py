@@ -53,6 +53,10 @@ class LandingTable(Protocol):
         """The rows of an interval that the table holds, batch by batch; `columns` are some of its columns."""
         ...
 
+    def repair(self) -> None:
+        """Bring back what a run that was killed has taken out of the table, and not replaced. Most kinds need none."""
+        return
+
     def staged(self, rows: Rows, landing: Landing) -> AbstractContextManager[Any]:
         """Write the rows, so that readers of the table do not see them yet."""
         ...
