@@ -1,8 +1,8 @@
 """Errors of landings decoded again: events that can be decoded now become rows of their interval.
 
-An interval keeps the rows that its table has, and gets those of its mended errors: both are landed together as its next
-generation, with the errors that are left. So the decision is that of any landing, and the stream is not read: retention
-may have removed the range.
+An interval keeps the rows that its table has, and gets the rows of its mended errors: both are landed together as its
+next generation, with the errors that are left. So the decision is that of any landing, and the stream is not read:
+retention may have removed the range.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +75,7 @@ def replay_errors(
     """Decode the errors of landings again, and put what can be decoded now into the table exactly once.
 
     The rows of an interval and its errors are replaced together, by its next generation: the rows that the table has,
-    and those of the mended errors. Where no event can be decoded, nothing is changed.
+    and the rows of mended errors. Where no event can be decoded, nothing is changed.
 
     Args:
         table: the table whose rows were landed, or its text.
@@ -267,7 +267,7 @@ class _Replay:
             ) from None
 
     def _rows(self, columns: pa.Schema, mended: pa.Table, still: pa.StructArray) -> Iterator[pa.RecordBatch]:
-        """The rows that the table has, those of mended errors, and the errors that are left."""
+        """The rows that the table has, the rows of mended errors, and the errors that are left."""
         wanted = columns.append(pa.field(ERROR, ERROR_TYPE))
         known: TableColumns | None = self.target.columns()
         older = pa.schema([each for each in columns if known is not None and each.name in known.types])

@@ -62,7 +62,7 @@ class IntervalErrors:
             raise LandingError(
                 f"generation {self.generation} of interval {self.interval!r} of {self.consumer!r}: {self.landed} "
                 f"errors of it were landed, and {self.found} are in {self.table.location()}: somebody has changed that "
-                "table, or it is another one. Land the interval with a greater generation to have its errors again"
+                "table, or it is the wrong one. Land the interval with a greater generation to have its errors again"
             )
 
     def to_json(self) -> dict[str, Any]:
