@@ -1,5 +1,7 @@
 """Replays of errors into tables of each kind: what can be decoded becomes rows, once, and the rest stays."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -63,6 +65,16 @@ def test_a_replay_killed_at_any_step_adds_nothing_twice(make_lake, killed_run, e
         if not is_killed:
             break
     assert step > 30
+
+
+@pytest.mark.parametrize("kind", ["parquet"], indirect=True)
+def test_a_replay_after_a_kill_between_both_renames_mends_the_rows(lake):
+    land_with_errors(lake, "monday", 1, SEVEN)
+    [folder] = Path(lake.table().path).glob("landing=*")
+    folder.rename(folder.parent / ".landing" / f"old-{folder.name}")
+    [done] = replay(lake, "monday")
+    assert (done.generation, done.left, done.rows) == (2, 0, 4)
+    assert lake.contents(lake.table()) == mended("monday", 1, 7)
 
 
 @pytest.mark.parametrize("kind", ["delta"], indirect=True)
