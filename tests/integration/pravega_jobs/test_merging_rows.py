@@ -53,7 +53,7 @@ def follow(table: Any) -> None:
     assert (counts.inserted, counts.updated, counts.deleted, counts.older) == (1, 0, 1, 1)
     again = take(table, 1, frame((9, 9, "never", False)).to_arrow(), **rules)
     assert (again.action, again.holding) == (Action.NOTHING, done.holding)
-    # At one place in the order, the row of the later range wins.
+    # Of two rows at one position, the one of the later range wins.
     take(table, 2, frame((4, -3, "f", False)).to_pandas(), **rules)
     assert judged(table, "id", "at", "n") == [(1, 7, "b"), (4, -3, "f")]
     with pytest.raises(LandingError, match="holds this interval with another range"):

@@ -58,8 +58,8 @@ def test_the_last_row_of_each_key_by_its_order_is_the_change(rows):
     expected = {key: (row["at"], row["seen"], row["tags"], kinds[row["gone"]]) for key, row in last.items()}
     shown = [((row["id"], row["part"]), (row["at"], row["seen"], row["tags"], row["_change_type"])) for row in found]
     assert (dict(shown), len(shown)) == (expected, len(expected))
-    places = [(row["at"], row["seen"]) for row in sorted(found, key=lambda row: row["_sequence"])]
-    assert places == sorted(places)
+    order = [(row["at"], row["seen"]) for row in sorted(found, key=lambda row: row["_sequence"])]
+    assert order == sorted(order)
     assert {len(row["_sequence"]) for row in found} <= {16}
 
 

@@ -152,7 +152,7 @@ def _stored(
 
 
 def _check_not_tied(database: "duckdb.DuckDBPyConnection", rules: MergeRules) -> None:
-    """Refuse two plain rows of a key at one place in the order."""
+    """Refuse two plain rows of a key at one position."""
     key = ", ".join(map(_named, rules.key))
     tie = database.sql(f"select {key} from {_CHANGES} group by {key}, {SEQUENCE} having count(*) > 1 limit 1")
     for row in tie.fetchall():

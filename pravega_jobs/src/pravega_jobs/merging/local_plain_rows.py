@@ -26,7 +26,7 @@ def changes_of_rows(value: Any, rules: MergeRules) -> pa.RecordBatchReader:
     Raises:
         ConfigurationError: a column is missing, of another type, or has a name that it must not have.
         LandingError: a column is of a type that tables do not have; while it is read: a value does not fit its type, or
-            a row has no key or no place in the order, or does not say whether it deletes.
+            a row has no key or no position, or does not say whether it deletes.
     """
     rows = LocalRows(value)
     check_plain(rows.types(), rules)
@@ -50,13 +50,13 @@ def changes_of_rows(value: Any, rules: MergeRules) -> pa.RecordBatchReader:
 
 def _positions(batch: pa.RecordBatch, rules: MergeRules) -> pa.Array:
     """Bytes that sort as the order does: eight for each of its columns, negative values first."""
-    places = np.zeros((len(batch), len(rules.order_by or ())), ">i8")
-    for number, name in enumerate(rules.order_by or ()):
-        places[:, number] = _whole(batch.column(name)).to_numpy() ^ _SIGN
-    width = places.itemsize * places.shape[1]
+    numbers = np.zeros((len(batch), len(rules.order_by or ())), ">i8")
+    for index, name in enumerate(rules.order_by or ()):
+        numbers[:, index] = _whole(batch.column(name)).to_numpy() ^ _SIGN
+    width = numbers.itemsize * numbers.shape[1]
     if not width:
         return pa.repeat(pa.scalar(b"", pa.binary()), len(batch))
-    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(batch), [None, pa.py_buffer(places.tobytes())])
+    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(batch), [None, pa.py_buffer(numbers.tobytes())])
     return fixed.cast(pa.binary())
 
 

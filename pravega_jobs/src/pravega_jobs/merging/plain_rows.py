@@ -82,7 +82,7 @@ def lacks_text(name: str) -> str:
 
 
 def tied_text(rules: MergeRules) -> str:
-    """The beginning of the text of the error for two rows of a key that have one place in the order."""
+    """The beginning of the text of the error for two rows of a key that have one position."""
     if rules.order_by:
         return (
             f"order_by ({', '.join(rules.order_by)}) does not say which row of a key is the last one: add a column to "
@@ -96,5 +96,5 @@ def tied_text(rules: MergeRules) -> str:
 
 
 def tied(rules: MergeRules, key: str) -> LandingError:
-    """The error for two rows of a key that have one place in the order."""
+    """The error for two rows of a key that have one position."""
     return LandingError(tied_text(rules) + key)

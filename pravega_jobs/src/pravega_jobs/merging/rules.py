@@ -85,7 +85,7 @@ class TableRules:
         """
         try:
             found = json.loads(text)
-            # Tables that were made before there was a history do not name it, and those of changes have no order.
+            # Tables that were made before there was a history do not name it, and tables of changes have no order.
             history, order = RowHistory(found.get("history", RowHistory.NONE)), found.get("order_by")
             return cls(tuple(found["key"]), Deletes(found["deletes"]), history, None if order is None else tuple(order))
         except (ValueError, KeyError, TypeError) as error:
@@ -112,8 +112,8 @@ class MergeRules:
         unsent: the treatment of an update that lacks values, of a row that the table lacks.
         ghosts: the treatment of rows that a later snapshot lacks.
         history: the versions of a row that stay.
-        order_by: None: changes of a database are merged. For plain rows, the columns that order those of one key; none,
-            if a range has each key once.
+        order_by: None: changes of a database are merged. For plain rows, the columns that order the rows of one key;
+            none, if a range has each key once.
         delete_column: of plain rows, the column that is true in those that delete the row of their key.
 
     Raises:
@@ -166,7 +166,7 @@ class MergeRules:
         if own:
             raise ConfigurationError(
                 f"{', '.join(own)} needs changes of a database, and order_by says that plain rows are merged: leave "
-                "out one of both"
+                "out one of the two"
             )
 
     @classmethod
