@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, date, datetime
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -50,7 +51,7 @@ def test_spark_and_this_process_make_the_same_changes_of_rows(spark):
 
 def test_ranges_go_into_one_table_from_spark_and_without_it(client, make_stream, write, read, tmp_path):
     stream, table = make_stream(2), f"delta:{tmp_path}/prices"
-    rules = {"key": ["id"], "order_by": POSITION, "delete_column": "gone"}
+    rules: dict[str, Any] = {"key": ["id"], "order_by": POSITION, "delete_column": "gone"}
 
     def taken(*prices):
         """Write an event for each price, by the key of its row, and give the range."""
