@@ -51,7 +51,7 @@ OF_ARROW = (
     "aiopravega.blocking.blocks",
 )
 OF_SPARK_IN_JOBS = tuple(
-    f"pravega_jobs.merging.{module}" for module in ("change_frames", "snapshot_frames", "table_ghosts")
+    f"pravega_jobs.merging.{module}" for module in ("change_frames", "row_frames", "snapshot_frames", "table_ghosts")
 )
 OF_ICEBERG_IN_JOBS = (
     "pravega_jobs.landing.iceberg_catalog",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
+import polars as pl
 import pyarrow as pa
 import pydantic
 import pytest
@@ -146,7 +147,7 @@ def test_your_own_task(open_page, client, scope, fill, claimed):
     assert state_of(client, by_hand) == "done"
 
 
-def test_frames(open_page, client, scope, fill, capsys):
+def test_frames(open_page, client, scope, fill, capsys, tmp_path):
     delays = [("AA", 5.0), ("AA", 7.5), ("UA", 1.0)]
     fill("flights", *(json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in delays))
     fill("delays")
@@ -156,7 +157,10 @@ def test_frames(open_page, client, scope, fill, capsys):
     worst = {"AA": 7.5, "UA": 1.0}
     assert dict(page.names["sums"].select("carrier", "delay").iter_rows()) == worst
     assert capsys.readouterr().out.strip() == str(list(worst.items()))
-    assert state_of(client, Interval("delays", StreamName(scope, "flights"), "2026-01-05")) == "done"
+    for consumer in ("delays", "newest"):
+        assert state_of(client, Interval(consumer, StreamName(scope, "flights"), "2026-01-05")) == "done"
+    assert page.names["merged"].counts.inserted == len(worst)
+    assert set(pl.read_delta(str(tmp_path / "newest"))["carrier"]) == set(worst)
 
 
 def test_sql(open_page, client, scope, fill, capfd, tmp_path):

@@ -82,15 +82,20 @@ class LocalRows:
         schema = with_own(self._schema, own)
 
         def work(tries: Location) -> Iterator[StagedFile]:
-            return write(self._batches(), schema, own, tries, _FILE_BYTES, split)
+            return write(self.batches(), schema, own, tries, _FILE_BYTES, split)
 
         return stage(landing, location, schema, work, split)
 
     def copy(self, dsn: str, staging: str) -> tuple[Copied, ...]:
         """Copy the rows into a staging table of PostgreSQL, in one transaction."""
-        return (copy_batches(self._batches(), dsn, staging, tuple(self.names)),)
+        return (copy_batches(self.batches(), dsn, staging, tuple(self.names)),)
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, in the types of their columns.
+
+        Raises:
+            LandingError: a value does not fit the type of its column.
+        """
         names = self._schema.names  # maybe fewer than the value's, and in another order
         return (cast_batch(batch.select(names), self._schema) for batch in self._reader if batch.num_rows)
 

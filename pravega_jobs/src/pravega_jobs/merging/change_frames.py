@@ -188,5 +188,5 @@ def _check(columns: Sequence[str], key: Sequence[str], more: Sequence[str] = ())
     if lacking:
         raise ConfigurationError(
             f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it in "
-            ".schema(…) or with option 'metadata_columns'"
+            ".schema(…) or with option 'metadata_columns'; to merge plain rows by merge_into, give order_by"
         )

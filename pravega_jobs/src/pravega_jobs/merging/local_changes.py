@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, PravegaError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
 from pravega_jobs.error_rows import KEPT
 from pravega_jobs.landing.rules import choice
+from pravega_jobs.merging.local_plain_rows import changes_of_rows
 from pravega_jobs.merging.local_snapshots import LocalSnapshot, newest_snapshot
+from pravega_jobs.merging.plain_rows import tied
 from pravega_jobs.merging.rules import TIME_COLUMNS, Ghosts, MergeRules, check_not_of_history
 from pravega_jobs.tables import batches_of, check_sql_names, check_table, need
 
@@ -87,16 +89,24 @@ def changes_to_merge(changes: Any, rules: MergeRules) -> Iterator[LocalChanges]:
     that are older than the newest whole snapshot are left out.
 
     Args:
-        changes: as for `current_rows`, of a range, with the columns that the rules need.
+        changes: as for `current_rows`, of a range, with the columns that the rules need; plain rows, if the rules have
+            their order.
         rules: the rules of the merge.
 
     Raises:
         ConfigurationError: as `current_rows`, or the range has a truncate, or the source has a column that a history
-            adds.
+            adds; or a column of plain rows is of another type, or has a name that it must not have.
+        LandingError: plain rows lack a value of their key, order or delete, or the order does not tell two rows of a
+            key apart.
     """
+    if rules.order_by is not None:
+        check_table(changes)
+        changes = changes_of_rows(changes, rules)
     with _stored(changes, rules.key, tuple(TIME_COLUMNS) if rules.keeps_history else ()) as (database, names):
         if rules.keeps_history:
             check_not_of_history(names)
+        if rules.order_by is not None:
+            _check_not_tied(database, rules)
         found = newest_snapshot(database, _CHANGES, names, whole=True) if rules.removes_ghosts else None
         snapshot = found if found is not None and found.ended else None
         left = _CHANGES if snapshot is None else snapshot.applied(_CHANGES)
@@ -125,29 +135,48 @@ def _stored(
     if lacking:
         raise ConfigurationError(
             f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it "
-            "with option 'metadata_columns'"
+            "with option 'metadata_columns'; to merge plain rows, give order_by"
         )
     check_sql_names(names, "the table of the changes")
     with tempfile.TemporaryDirectory(prefix="pravega-changes-") as folder:
         config: dict[str, Any] = {"temp_directory": folder, "threads": 1}
         with duckdb.connect(str(Path(folder) / "changes.db"), config=config) as database:
             database.execute("SET TimeZone = 'UTC'")
-            database.register("given", _numbered(rows))
-            database.execute(f"create table {_CHANGES} as from given")
+            failures: list[PravegaError] = []
+            database.register("given", _numbered(rows, failures))
+            try:
+                database.execute(f"create table {_CHANGES} as from given")
+            except duckdb.Error as error:
+                raise failures[0] if failures else error from None
             yield database, names
 
 
-def _numbered(rows: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """The changes without rows as they were before an update, with their number in the order of events."""
+def _check_not_tied(database: "duckdb.DuckDBPyConnection", rules: MergeRules) -> None:
+    """Refuse two plain rows of a key at one position."""
+    key = ", ".join(map(_named, rules.key))
+    tie = database.sql(f"select {key} from {_CHANGES} group by {key}, {SEQUENCE} having count(*) > 1 limit 1")
+    for row in tie.fetchall():
+        raise tied(rules, str(dict(zip(rules.key, row, strict=True))))
+
+
+def _numbered(rows: pa.RecordBatchReader, failures: list[PravegaError]) -> pa.RecordBatchReader:
+    """The changes without rows as they were before an update, with their number in the order of events.
+
+    An error of the read is also put into `failures`: of errors that go through it, DuckDB keeps the texts only.
+    """
     schema = rows.schema.append(pa.field(_ORDER, pa.int64()))
 
     def batches() -> Iterator[pa.RecordBatch]:
         seen = 0
-        for batch in rows:
-            numbers = pa.array(range(seen, seen + batch.num_rows), pa.int64())
-            seen += batch.num_rows
-            whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
-            yield whole.filter(pc.fill_null(pc.not_equal(batch.column(CHANGE_TYPE), "update_preimage"), True))
+        try:
+            for batch in rows:
+                numbers = pa.array(range(seen, seen + batch.num_rows), pa.int64())
+                seen += batch.num_rows
+                whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
+                yield whole.filter(pc.fill_null(pc.not_equal(batch.column(CHANGE_TYPE), "update_preimage"), True))
+        except PravegaError as error:
+            failures.append(error)
+            raise
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 

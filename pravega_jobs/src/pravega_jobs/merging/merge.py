@@ -29,16 +29,20 @@ def merge_into(
     unsent: Unsent | str = Unsent.FAIL,
     ghosts: Ghosts | str = Ghosts.KEEP,
     history: RowHistory | str = RowHistory.NONE,
+    order_by: Sequence[str] | str | None = None,
+    delete_column: str | None = None,
 ) -> Merged:
-    """Merge the changes of a range into a table of Delta or Iceberg, once.
+    """Merge the changes of a range, or plain rows that were made from it, into a table of Delta or Iceberg, once.
 
     The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
     not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
 
     Args:
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns `_change_type`,
-            `_sequence` and, for PostgreSQL, `_unchanged`: a DataFrame of Spark, or what DuckDB reduces in this process,
-            a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
+            `_sequence` and, for PostgreSQL, `_unchanged`; with `order_by`, plain rows that come from the range, and
+            from nothing else that can change, whatever it is that decoded, filtered, joined or grouped them. A
+            DataFrame of Spark, or what DuckDB reduces in this process, a table of Arrow, pandas or Polars, a LazyFrame,
+            or record batches.
         table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
             `table_of` gives for them.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
@@ -56,29 +60,44 @@ def merge_into(
         history: `scd2` keeps every version of a row, in a table that also has `_valid_from`, `_valid_to`, `_current`
             and `_end_sequence`. It needs the column `_source_ts`, and ranges in their order. The same for all merges
             into the table.
+        order_by: given for plain rows only: the columns by which the last row of a key is found, whole numbers, dates
+            or timestamps; `("segment_id", "offset")` is the order in the stream of the events of one routing key. With
+            `()` a range has each key once, and ranges must come in their order. The same for all merges into the table.
+        delete_column: a boolean column of plain rows, which the table does not get: true in rows that delete the row of
+            their key. None: no row does.
 
     Returns:
         The holding of the interval, and counts of what happened to the changes.
 
     Raises:
-        ConfigurationError: something is not given, or does not go with `history`, or the text names no table that can
-            be merged into.
-        LandingError: the table must not take the changes, or cannot.
+        ConfigurationError: something is not given, or does not go with `history` or `order_by`, the text names no table
+            that can be merged into, or a column is missing or of another type.
+        LandingError: the table must not take the changes, or cannot; or plain rows lack a value of their key, order or
+            delete, or the order does not tell two rows of a key apart.
     """
-    rules = MergeRules.of(key, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history)
+    rules = MergeRules.of(
+        key,
+        deletes=deletes,
+        new_columns=new_columns,
+        unsent=unsent,
+        ghosts=ghosts,
+        history=history,
+        order_by=order_by,
+        delete_column=delete_column,
+    )
     return merge_changes(changes, table, landing_of(cuts, consumer, interval), rules)
 
 
 def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rules: MergeRules) -> Merged:
-    """Merge the changes of a range into a table of Delta or Iceberg, once.
+    """Merge the changes of a range, or plain rows that were made from it, into a table of Delta or Iceberg, once.
 
     The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
     not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
 
     Args:
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns that
-            `change_options` asks for: a DataFrame of Spark, or what DuckDB reduces in this process, a table of Arrow,
-            pandas or Polars, a LazyFrame, or record batches.
+            `change_options` asks for, or plain rows, if the rules have their order: a DataFrame of Spark, or what
+            DuckDB reduces in this process, a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
         table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
             `table_of` gives for them.
         landing: the interval and its range.
@@ -98,7 +117,11 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
     target, merge = merge_target(table_of(table) if isinstance(table, str) else table), Merge(landing, rules)
     if not is_spark(changes):
         return _merge_local(changes, target, merge)
-    in_order = not rules.keeps_deleted or UNCHANGED in changes.columns or rules.removes_ghosts
+    if rules.order_by is not None:
+        from pravega_jobs.merging.row_frames import changes_of_frame
+
+        changes = changes_of_frame(changes, rules)
+    in_order = rules.needs_order or UNCHANGED in changes.columns
     held = target.decide(merge, in_order=in_order)
     if held is not None:
         return Merged(Action.NOTHING, held)
@@ -121,9 +144,11 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
     from pravega_jobs.tables import check_table, schema_of
 
     check_table(changes)
-    columns = schema_of(changes)  # None: a LazyFrame does not know them before it is computed
-    lacks_values = columns is None or UNCHANGED in columns.names
-    in_order = not merge.rules.keeps_deleted or lacks_values or merge.rules.removes_ghosts
+    lacks_values = False
+    if merge.rules.order_by is None:
+        columns = schema_of(changes)  # None: a LazyFrame does not know them before it is computed
+        lacks_values = columns is None or UNCHANGED in columns.names
+    in_order = merge.rules.needs_order or lacks_values
     held = target.decide(merge, in_order=in_order)
     if held is not None:
         return Merged(Action.NOTHING, held)

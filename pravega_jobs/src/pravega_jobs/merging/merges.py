@@ -143,6 +143,7 @@ def _check_order(held: Sequence[Holding], merge: Merge) -> None:
         raise LandingError(
             f"{merge}: its range, from {merge.landing.cuts.start}, does not lie after {late.interval!r}, which the "
             f"table holds up to {late.range.end}. A deleted row, or a value that was not sent, could come back. Merge "
-            "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, "
-            "ghosts='keep' and no history, which takes them in any order. Nothing was changed"
+            "ranges in their order; if they cannot, use a table with deletes='soft', ghosts='keep' and no history, and "
+            "changes without _unchanged, or plain rows that order_by orders: it takes them in any order. Nothing was "
+            "changed"
         )

@@ -74,6 +74,7 @@ class TableRules:
     key: tuple[str, ...]
     deletes: Deletes
     history: RowHistory = RowHistory.NONE
+    order_by: tuple[str, ...] | None = None
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -84,19 +85,20 @@ class TableRules:
         """
         try:
             found = json.loads(text)
-            # Tables that were made before there was a history do not name it.
-            return cls(
-                tuple(found["key"]), Deletes(found["deletes"]), RowHistory(found.get("history", RowHistory.NONE))
-            )
+            # Tables that were made before there was a history do not name it, and tables of changes have no order.
+            history, order = RowHistory(found.get("history", RowHistory.NONE)), found.get("order_by")
+            return cls(tuple(found["key"]), Deletes(found["deletes"]), history, None if order is None else tuple(order))
         except (ValueError, KeyError, TypeError) as error:
             raise LedgerError(f"the table's property {MERGED} is not of this release: {text!r}") from error
 
     def to_text(self) -> str:
         """The rules as one JSON object."""
-        return json.dumps({"key": self.key, "deletes": self.deletes.value, "history": self.history.value})
+        order = {} if self.order_by is None else {"order_by": self.order_by}
+        return json.dumps({"key": self.key, "deletes": self.deletes.value, "history": self.history.value, **order})
 
     def __str__(self) -> str:
-        return f"key {', '.join(self.key)}, {self.deletes} deletes, history {self.history}"
+        order = "" if self.order_by is None else f", rows ordered by {', '.join(self.order_by) or 'nothing'}"
+        return f"key {', '.join(self.key)}, {self.deletes} deletes, history {self.history}{order}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,13 @@ class MergeRules:
         unsent: the treatment of an update that lacks values, of a row that the table lacks.
         ghosts: the treatment of rows that a later snapshot lacks.
         history: the versions of a row that stay.
+        order_by: None: changes of a database are merged. For plain rows, the columns that order the rows of one key;
+            none, if a range has each key once.
+        delete_column: of plain rows, the column that is true in those that delete the row of their key.
 
     Raises:
-        ConfigurationError: the key is empty or has a column twice, or `history` does not go with `deletes` or `ghosts`.
+        ConfigurationError: the key is empty or has a column twice, or `history` does not go with `deletes` or `ghosts`;
+            or rules that only changes of a database have are given for plain rows, or the other way around.
     """
 
     key: tuple[str, ...]
@@ -121,6 +127,8 @@ class MergeRules:
     unsent: Unsent = Unsent.FAIL
     ghosts: Ghosts = Ghosts.KEEP
     history: RowHistory = RowHistory.NONE
+    order_by: tuple[str, ...] | None = None
+    delete_column: str | None = None
 
     def __post_init__(self) -> None:
         if not self.key or not all(self.key) or len(set(self.key)) < len(self.key):
@@ -134,6 +142,32 @@ class MergeRules:
                 "history='scd2' cannot remove ghosts, since no event says when they were deleted: leave out "
                 "ghosts='remove', and close what pyspark_pravega.cdc.ghosts names yourself"
             )
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        """Check the rules of plain rows."""
+        if self.order_by is None:
+            if self.delete_column is not None:
+                raise ConfigurationError(
+                    f"delete_column={self.delete_column!r} is for plain rows, and changes of a database say themselves "
+                    "what is deleted: leave it out, or give order_by, the columns that order the rows of one key"
+                )
+            return
+        if not all(self.order_by) or len(set(self.order_by)) < len(self.order_by):
+            raise ConfigurationError(f"order_by must name columns, each once, not {self.order_by}")
+        if self.delete_column is not None and self.delete_column in (*self.key, *self.order_by, ""):
+            raise ConfigurationError(
+                f"delete_column={self.delete_column!r} must be a column of its own, which is neither of the key nor of "
+                "the order: the table does not get it"
+            )
+        given = {"history": self.history, "ghosts": self.ghosts, "unsent": self.unsent}
+        usual = {"history": RowHistory.NONE, "ghosts": Ghosts.KEEP, "unsent": Unsent.FAIL}
+        own = [f"{name}={text.value!r}" for name, text in given.items() if text is not usual[name]]
+        if own:
+            raise ConfigurationError(
+                f"{', '.join(own)} needs changes of a database, and order_by says that plain rows are merged: leave "
+                "out one of the two"
+            )
 
     @classmethod
     def of(
@@ -145,8 +179,10 @@ class MergeRules:
         unsent: str = Unsent.FAIL,
         ghosts: str = Ghosts.KEEP,
         history: str = RowHistory.NONE,
+        order_by: Sequence[str] | str | None = None,
+        delete_column: str | None = None,
     ) -> Self:
-        """The rules that texts name; a key of one column may be a text.
+        """The rules that texts name; a key or an order of one column may be a text.
 
         Raises:
             ConfigurationError: a text is none of the choices of its rule, or the rules do not go together.
@@ -158,12 +194,19 @@ class MergeRules:
             choice(unsent, Unsent, "unsent"),
             choice(ghosts, Ghosts, "ghosts"),
             choice(history, RowHistory, "history"),
+            (order_by,) if isinstance(order_by, str) else None if order_by is None else tuple(order_by),
+            delete_column,
         )
 
     @property
     def of_table(self) -> TableRules:
         """The rules that are the same for all merges into one table."""
-        return TableRules(self.key, self.deletes, self.history)
+        return TableRules(self.key, self.deletes, self.history, self.order_by)
+
+    @property
+    def needs_order(self) -> bool:
+        """True if each range must lie after all ranges that the table holds, whatever columns the changes have."""
+        return not self.keeps_deleted or self.removes_ghosts or self.order_by == ()
 
     @property
     def keeps_deleted(self) -> bool:
