@@ -7,6 +7,7 @@ of events that it has under another interval of the consumer.
 
 import contextlib
 from collections.abc import Callable
+from typing import Protocol
 
 from aiopravega.client import PravegaClient
 from aiopravega.errors import (
@@ -22,9 +23,31 @@ from aiopravega.ledger import CommitLedger, CommitState, CutLedger, CutRecord, I
 from aiopravega.ledger.commits.closing import close_write, reopen_write
 from aiopravega.names import StreamName
 from pravega_jobs.landing.land import landing_of
-from pravega_jobs.landing.table_kind import LandingTable
+from pravega_jobs.landing.rules import Holding, Landing
+from pravega_jobs.landing.store_access import StoreAccess, accessing
 
-FindTable = Callable[[str], LandingTable | None]
+
+class HoldsIntervals(Protocol):
+    """A table, as far as it is asked here."""
+
+    def held(self, landing: Landing) -> Holding | None:
+        """The table's holding of the interval of a landing; None: it does not have it."""
+        ...
+
+
+FindTable = Callable[[str], HoldsIntervals | None]
+
+
+class AccessedTable:
+    """A table in an object store that is asked by an access, and not by the environment."""
+
+    def __init__(self, table: HoldsIntervals, access: StoreAccess) -> None:
+        self._table, self._access = table, access
+
+    def held(self, landing: Landing) -> Holding | None:
+        """The table's holding of the interval of a landing; None: it does not have it."""
+        with accessing(self._access):
+            return self._table.held(landing)
 
 
 def asking_sinks(client: PravegaClient, find_table: FindTable | None = None) -> AskSink:
@@ -85,7 +108,7 @@ def _ledger_of(client: PravegaClient, sink: Sink) -> CommitLedger:
     return client.commit_ledger(*ledger_name(sink.ledger, StreamName.parse(sink.target).scope))
 
 
-def _holds(table: LandingTable, sink: Sink, record: CutRecord) -> bool:
+def _holds(table: HoldsIntervals, sink: Sink, record: CutRecord) -> bool:
     landing = landing_of(record.range, record.consumer, record.interval, sink.generation)
     held = table.held(landing)
     return held is not None and held.range == record.range and held.generation >= sink.generation

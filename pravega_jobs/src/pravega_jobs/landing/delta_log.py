@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import TableUnavailableError
 from pravega_jobs.landing.locations import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Location, in_store
+from pravega_jobs.landing.store_access import current_access
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -23,17 +24,19 @@ _MADE: Final = ("CREATE", "REPLACE")
 
 
 def limits_of(path: str) -> dict[str, str] | None:
-    """The limits of each request of `deltalake` to the store of a table; None, for a folder.
+    """The limits of each request of `deltalake` to the store of a table, and the access of the block; None, for a folder.
 
-    Credentials are not in it: `deltalake` finds them in the environment, or from the machine.
+    Without an access, `deltalake` finds credentials in the environment, or from the machine.
     """
     if not in_store(path):
         return None
+    access = current_access()
     return {
         "connect_timeout": f"{CONNECT_SECONDS}s",
         "timeout": f"{REQUEST_SECONDS}s",
         "max_retries": str(RETRIES),
         "retry_timeout": f"{RETRY_SECONDS}s",
+        **({} if access is None else access.options()),
     }
 
 

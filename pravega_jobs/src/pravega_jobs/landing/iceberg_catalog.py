@@ -27,6 +27,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from pravega_jobs.landing.store_access import current_access
 
 # A property of a REST catalog: seconds without a byte after which a request of it ends.
 REQUEST_SECONDS: Final = "pravega.request-seconds"
@@ -81,12 +82,14 @@ def open_catalog(name: str, properties: Mapping[str, Any]) -> Catalog:
 
     Args:
         name: its name in the configuration of pyiceberg, which is read now: `.pyiceberg.yaml` and the environment.
-        properties: they win over the configuration.
+        properties: they win over the configuration; the access of the block that runs wins over them.
 
     Raises:
         ConfigurationError: the catalog is not configured, or cannot be opened as it is. The message has no secret.
     """
-    found = merge_config(Config().get_catalog_config(name) or {}, dict(properties))
+    found: dict[str, Any] = dict(merge_config(Config().get_catalog_config(name) or {}, dict(properties)))
+    if (access := current_access()) is not None:
+        found = access.over(found)
     if not {"uri", "type", "py-catalog-impl"} & found.keys():
         raise ConfigurationError(
             f"the catalog {name!r} of Iceberg is not configured: set PYICEBERG_CATALOG__{name.upper()}__URI, or name "

@@ -2,7 +2,8 @@
 
 Files of a location are written, read and removed by their names. A file of a store appears when it is whole, or not at
 all. Stores are asked by `obstore`, which finds credentials and endpoints itself, like `deltalake`: in the environment
-(`AWS_…`, `GOOGLE_…`, `AZURE_…`), or from the machine. A location knows an address, and no secret.
+(`AWS_…`, `GOOGLE_…`, `AZURE_…`), or from the machine. In a block of `store_access.accessing` they come from there: a
+location has them, and shows none.
 """
 # long because: folders and stores are one interface, with the files that PyArrow reads and writes in a store
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from pravega_jobs.landing.store_access import ALLOW_HTTP, StoreAccess, current_access
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,14 +159,16 @@ class StoreLocation:
 
     Args:
         address: as `store_location` has checked it.
+        access: to the store; None: from the environment, or from the machine.
     """
 
     address: str
+    access: StoreAccess | None = field(default=None, compare=False, repr=False)
     is_taken: bool = field(default=False, compare=False, repr=False)
 
     def child(self, name: str) -> "StoreLocation":
         """A prefix below this one."""
-        return StoreLocation(f"{self.address}/{name}")
+        return StoreLocation(f"{self.address}/{name}", self.access)
 
     def file(self, name: str) -> str:
         """The address of a file."""
@@ -266,7 +270,8 @@ class StoreLocation:
 
     @property
     def _store(self) -> "ObjectStore":
-        return _store_of(*_parsed(self.address)[:2])
+        options = {} if self.access is None else self.access.options()
+        return _store_of(*_parsed(self.address)[:2], tuple(sorted(options.items())))
 
     def _key(self, name: str) -> str:
         prefix = _parsed(self.address)[2]
@@ -329,8 +334,12 @@ def in_store(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None and not text.startswith("file:")
 
 
-def store_location(text: str) -> StoreLocation:
+def store_location(text: str, access: StoreAccess | None = None) -> StoreLocation:
     """The location that an address names. No server is asked.
+
+    Args:
+        text: the address.
+        access: to the store; None: that of the block that runs, if it has one.
 
     Raises:
         ConfigurationError: the scheme is not one of `s3`, `gs` and `abfss`, or the address has characters that not all
@@ -352,7 +361,7 @@ def store_location(text: str) -> StoreLocation:
         raise ConfigurationError(
             f"{text!r}: a table in a store needs a path of letters, digits and ._=/- behind its bucket or container"
         )
-    return StoreLocation(text.rstrip("/"))
+    return StoreLocation(text.rstrip("/"), access or current_access())
 
 
 def _parsed(text: str) -> tuple[str, str, str]:
@@ -364,8 +373,8 @@ def _parsed(text: str) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=16)
-def _store_of(scheme: str, bucket: str) -> "ObjectStore":
-    """The client of a bucket, or of a container, with limits for each request.
+def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) -> "ObjectStore":
+    """The client of a bucket, or of a container, with limits for each request. Renewed keys make a new one.
 
     Raises:
         ConfigurationError: obstore is not installed.
@@ -374,13 +383,16 @@ def _store_of(scheme: str, bucket: str) -> "ObjectStore":
         from obstore.store import from_url
     except ImportError:
         raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
+    config: Any = dict(options)
+    allow_http = config.pop(ALLOW_HTTP, os.environ.get("AWS_ALLOW_HTTP", ""))
     return from_url(
         f"{scheme}://{bucket}",
+        config=config,
         client_options={
             "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
             "timeout": timedelta(seconds=REQUEST_SECONDS),
             # Options of a client replace what obstore reads in the environment.
-            "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("true", "1"),
+            "allow_http": allow_http.lower() in ("true", "1"),
         },
         retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
     )
