@@ -24,7 +24,7 @@ _MADE: Final = ("CREATE", "REPLACE")
 
 
 def limits_of(path: str) -> dict[str, str] | None:
-    """The limits of each request of `deltalake` to the store of a table, and the access of the block; None, for a folder.
+    """The limits of each request of `deltalake` to the store of a table, and the block's access; None, for a folder.
 
     Without an access, `deltalake` finds credentials in the environment, or from the machine.
     """

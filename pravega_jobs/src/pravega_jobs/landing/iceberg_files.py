@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.iceberg_standing import IcebergStanding, note_name
-from pravega_jobs.landing.locations import FolderLocation, Location, in_store, store_location
+from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, in_store, store_location
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import Holding, Landing
 from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.landing.store_access import StoreAccess
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -29,9 +30,11 @@ def staging_of(table: "Table", landing: Landing) -> Location:
 
 
 def location_of(table: "Table") -> Location:
-    """The folder of a table, or its prefix in a store."""
+    """The folder of a table, or its prefix in a store, with the access that its catalog gives, if it gives one."""
     address = table.location()
-    return store_location(address) if in_store(address) else FolderLocation(local_path(address))
+    if not in_store(address):
+        return FolderLocation(local_path(address))
+    return store_location(address, StoreAccess.of_catalog(table.io.properties))
 
 
 def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
@@ -89,7 +92,8 @@ def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> N
         return
     # The rows are in the table: what cannot be removed now goes with the next generation.
     with suppress(LandingError, OSError, ValueError):
-        location = store_location(f"{table.location()}/{_DATA}/{folder_of(landing)}")
+        location = staging_of(table, landing)
+        assert isinstance(location, StoreLocation)
         own = {staged.location.file(each.name) for each in staged.files}
         others = [each for each in location.names() if location.file(each) not in own]
         note, known = _known(table.refresh(), landing) if others else (None, set[str]())

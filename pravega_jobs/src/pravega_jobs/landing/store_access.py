@@ -43,9 +43,7 @@ class StoreAccess:
     @classmethod
     def of_catalog(cls, properties: Mapping[str, Any]) -> "StoreAccess | None":
         """Access by the properties of a catalog or a table of Iceberg; None: they name no store of S3."""
-        found = {
-            option: str(properties[names[0]]) for option, names in _PROPERTIES.items() if properties.get(names[0])
-        }
+        found = {option: str(properties[names[0]]) for option, names in _PROPERTIES.items() if properties.get(names[0])}
         return cls.fixed(found) if found else None
 
     def options(self) -> dict[str, str]:

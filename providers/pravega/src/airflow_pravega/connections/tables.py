@@ -13,6 +13,8 @@ from pravega_jobs.landing.targets import check_partitions
 # The arguments of operators that name the connection.
 POSTGRES: Final = "postgres_conn_id"
 ICEBERG: Final = "iceberg_conn_id"
+AWS: Final = "aws_conn_id"
+_S3: Final = "delta:s3://"
 
 
 def check_table(
@@ -31,6 +33,19 @@ def check_table(
     else:
         table = shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
     check_partitions(table, partition_by)
+
+
+def check_store(text: str, iceberg_conn_id: str | None, aws_conn_id: str | None) -> None:
+    """Check that a table may be in a store of AWS, if a connection to AWS is given; no connection is read.
+
+    Raises:
+        ConfigurationError: it cannot be in one.
+    """
+    if aws_conn_id is not None and iceberg_conn_id is None and not text.startswith((_S3, "iceberg:")):
+        raise ConfigurationError(
+            f"{AWS} is given, but the table is in no store of AWS: name one such as {_S3}bucket/path, or a table of "
+            f"Iceberg, or leave {AWS} out"
+        )
 
 
 def table_in(text: str, connection: ConnectionLike | None, beside: str) -> LandingTable:

@@ -11,7 +11,8 @@ from airflow.sdk import Context
 from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_table, table_in
+from airflow_pravega.connections.aws import store_access
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -26,6 +27,7 @@ from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import LandingTable, folder_of, land
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
 
@@ -53,6 +55,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             `namespace.table`. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
+        aws_conn_id: id of a connection of the type `aws` to the object store of the table. (templated)
         new_columns: the rule for columns of the result that the table does not have: `fail`, `ignore` or `add`.
             (templated)
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
@@ -75,6 +78,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "table",
         "postgres_conn_id",
         "iceberg_conn_id",
+        "aws_conn_id",
         "largest",
         "pravega_conn_id",
     )
@@ -92,6 +96,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         table: str | None = None,
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
+        aws_conn_id: str | None = None,
         new_columns: str = "fail",
         partition_by: Sequence[str] = (),
         largest: int | str = _LARGEST,
@@ -106,6 +111,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         if table is not None:
             parts = known_texts(partition_by)
             check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
+            check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         self.columns = columns
         self.options = dict(options or {})
@@ -117,6 +123,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
+        self.aws_conn_id = aws_conn_id
         self.new_columns = new_columns
         self.partition_by = partition_by
         self.largest = largest
@@ -183,8 +190,14 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
         target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
-        sink = table_sink("landing", self.table, conn_id, given, generation)
-        return lambda taken, _, made: self._land(target, generation, given, taken, made), sink
+        access = store_access(self.aws_conn_id)
+        sink = table_sink("landing", self.table, conn_id, given, generation, store=self.aws_conn_id)
+
+        def put(taken: TakenRange, _: "SchemaRegistry | None", made: Any) -> dict[str, Any]:
+            with accessing(access):
+                return self._land(target, generation, given, taken, made)
+
+        return put, sink
 
     def _write(self, once: OnceWrite, taken: TakenRange, registry: "SchemaRegistry | None", made: Any) -> Any:
         from pravega_jobs.frames import write_arrow

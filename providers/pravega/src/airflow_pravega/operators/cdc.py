@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from airflow_pravega.connections.tables import ICEBERG, check_table, table_in
+from airflow_pravega.connections.aws import store_access
+from airflow_pravega.connections.tables import ICEBERG, check_store, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -16,6 +17,7 @@ from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
 from pravega_jobs.merging.reading import change_options, merged_table
 
@@ -49,6 +51,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
             the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
+        aws_conn_id: id of a connection of the type `aws` to the object store of the table. Its secrets go to the store,
+            the catalog and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
         key: the columns that identify a row of the source. (templated)
         columns: the columns of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; the
             columns about the change are added unless `_change_type` is among them. By default they come from the
@@ -68,6 +72,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         "stream_cuts",
         "table",
         "iceberg_conn_id",
+        "aws_conn_id",
         "key",
         "deletes",
         "new_columns",
@@ -83,6 +88,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         stream_cuts: Mapping[str, str] | XComArg,
         table: str,
         iceberg_conn_id: str | None = None,
+        aws_conn_id: str | None = None,
         key: Sequence[str],
         deletes: str = "hard",
         new_columns: str = "fail",
@@ -96,12 +102,14 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             table,
             merged_table if iceberg_conn_id is None else lambda text: check_table(text, None, iceberg_conn_id),
         )
+        check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         texts = {"deletes": deletes, "new_columns": new_columns, "unsent": unsent, "ghosts": ghosts, "history": history}
         with failing_for_good():  # of those that are known now; the others are checked when the task runs
             MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
         self.stream_cuts = stream_cuts
         self.table = table
         self.iceberg_conn_id = iceberg_conn_id
+        self.aws_conn_id = aws_conn_id
         self.key = key
         self.deletes = deletes
         self.new_columns = new_columns
@@ -126,6 +134,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
                 if self.iceberg_conn_id
                 else merged_table(self.table)
             )
+            access = store_access(self.aws_conn_id)
             rules = MergeRules.of(
                 self.key,
                 deletes=self.deletes,
@@ -137,7 +146,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
 
         def work(client: PravegaClient, frame: "DataFrame") -> Merged:
             del client
-            merged = merge_changes(self.transformed(frame), target, landing, rules)
+            with accessing(access):
+                merged = merge_changes(self.transformed(frame), target, landing, rules)
             folder = folder_of(self.table)
             self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
             return merged
@@ -147,7 +157,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             given,
             work,
             options={**self.options, **change_options(self.columns, self.options, rules)},
-            sink=table_sink("merge", self.table, self.iceberg_conn_id, given),
+            sink=table_sink("merge", self.table, self.iceberg_conn_id, given, store=self.aws_conn_id),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

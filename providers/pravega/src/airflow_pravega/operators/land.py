@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_table, table_in
+from airflow_pravega.connections.aws import store_access
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -18,6 +19,7 @@ from pravega_jobs.landing import Landed, LandingTable, folder_of, land
 from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.spark.options import ERROR
 from pravega_jobs.writes import parse_generation
 
@@ -56,6 +58,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             goes to the driver and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
             the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
+        aws_conn_id: id of a connection of the type `aws` to the object store of the table. Its secrets go to the store,
+            the catalog and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
         rebuild: the generation of the rows: 2 replaces the rows of 1, and so on; a number or its text. (templated)
         new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`. (templated)
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
@@ -74,6 +78,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         "table",
         "postgres_conn_id",
         "iceberg_conn_id",
+        "aws_conn_id",
         "rebuild",
         "new_columns",
         "partition_by",
@@ -89,6 +94,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         table: str,
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
+        aws_conn_id: str | None = None,
         rebuild: int | str = 1,
         new_columns: str = "fail",
         partition_by: Sequence[str] = (),
@@ -99,15 +105,18 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         super().__init__(**kwargs)
         parts = known_texts(partition_by)
         check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
+        check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         if errors is not None:
             check_known(errors, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
+            check_known(errors, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         if most_errors is not None:
             check_known(str(most_errors), lambda text: check_errors(errors, text))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
+        self.aws_conn_id = aws_conn_id
         self.rebuild = rebuild
         self.new_columns = new_columns
         self.partition_by = partition_by
@@ -133,11 +142,13 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             beside = POSTGRES if self.postgres_conn_id else ICEBERG
             target = table_in(self.table, connection, beside)
             errors = None if self.errors is None else table_in(self.errors, connection, beside)
-            sink = table_sink("landing", self.table, conn_id, given, generation)
+            access = store_access(self.aws_conn_id)
+            sink = table_sink("landing", self.table, conn_id, given, generation, store=self.aws_conn_id)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client
-            return self._land(self.transformed(frame), target, errors, given, generation)
+            with accessing(access):
+                return self._land(self.transformed(frame), target, errors, given, generation)
 
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding

@@ -11,17 +11,19 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval, Sink
+from airflow_pravega.connections.aws import TYPE as AWS_TYPE
+from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import POSTGRES, argument_of, table_in
 from airflow_pravega.tasks.identity import map_index, records_nothing, write_name
-from pravega_jobs.identity.sinks import declare_sink
-from pravega_jobs.landing import LandingTable
+from pravega_jobs.identity.sinks import AccessedTable, HoldsIntervals, declare_sink
 
 logger = logging.getLogger(__name__)
 
 # To be added to the line that says that a test records nothing.
 TO_RECORD: Final = "To have tests recorded, set AIRFLOW__PRAVEGA__RECORD_TESTS=True"
 _MOST_MAPPED: Final = 1024  # Airflow's default
-# Before the id of a connection of Airflow, which stands for a database or a catalog; a table follows after `#`.
+# Before the id of a connection of Airflow, which stands for a database, a catalog or an object store; a table, or
+# another connection of it, follows after `#`.
 _CONNECTION: Final = "connection:"
 
 
@@ -143,15 +145,29 @@ def check_mappable(context: Context, parts: int, ways: str) -> None:
 
 
 def table_sink(
-    kind: Literal["landing", "merge"], table: str, conn_id: str | None, cuts: Mapping[str, str], generation: int = 1
+    kind: Literal["landing", "merge"],
+    table: str,
+    conn_id: str | None,
+    cuts: Mapping[str, str],
+    generation: int = 1,
+    store: str | None = None,
 ) -> Sink:
-    """The sink of a landing or a merge: the table, without a secret."""
-    target = table if conn_id is None else f"{_CONNECTION}{conn_id}#{table}"
+    """The sink of a landing or a merge: the table with the ids of its connections, without a secret.
+
+    Args:
+        kind: of the job.
+        table: as the operator names it.
+        conn_id: of the database or the catalog.
+        cuts: the range, with consumer and interval.
+        generation: of the rows.
+        store: the id of the connection to the object store.
+    """
+    target = "".join(f"{_CONNECTION}{each}#" for each in (store, conn_id) if each is not None) + table
     return Sink(kind=kind, target=target, id=f"{cuts['consumer']} {cuts['interval']}", generation=generation)
 
 
-def find_table(target: str) -> LandingTable:
-    """The table of a sink, with the secrets of its connection.
+def find_table(target: str) -> HoldsIntervals:
+    """The table of a sink, with the secrets of its connections.
 
     Raises:
         AirflowNotFoundException: the connection does not exist any more.
@@ -161,4 +177,6 @@ def find_table(target: str) -> LandingTable:
         return table_in(target, None, POSTGRES)
     conn_id, _, table = target.removeprefix(_CONNECTION).partition("#")
     connection = BaseHook.get_connection(conn_id)
+    if connection.conn_type == AWS_TYPE and (access := store_access(conn_id)) is not None:
+        return AccessedTable(find_table(table), access)
     return table_in(table, connection, argument_of(connection))

@@ -1,0 +1,83 @@
+"""Access to object stores by a block of code: who uses it, what goes along to other processes, what is never shown."""
+
+import pickle
+
+import pytest
+
+from pravega_jobs.identity.sinks import AccessedTable
+from pravega_jobs.landing.delta_log import limits_of
+from pravega_jobs.landing.iceberg_catalog import open_catalog
+from pravega_jobs.landing.locations import store_location
+from pravega_jobs.landing.store_access import StoreAccess, accessing, current_access
+
+SECRET = "canary-of-a-store"
+KEYS = {"aws_access_key_id": "AKIA", "aws_secret_access_key": SECRET}
+ENDPOINT = {"aws_endpoint_url": "http://127.0.0.1:1", "aws_region": "eu-west-1"}
+
+
+def test_tables_and_files_of_a_block_have_its_access_and_others_do_not():
+    access = StoreAccess.fixed(KEYS | ENDPOINT)
+    with accessing(access), accessing(None):
+        inside, limits = store_location("s3://lake/orders"), limits_of("s3://lake/orders")
+    assert current_access() is None
+    assert limits is not None
+    assert limits.items() > {**KEYS, **ENDPOINT, "allow_http": "true"}.items()
+    assert limits_of("/lake/orders") is None
+    assert limits_of("s3://lake/orders").keys().isdisjoint(KEYS)
+    assert (inside.access, inside.child("data").access) == (access, access)
+    assert store_location("s3://lake/orders").access is None
+
+
+def test_keys_that_change_are_read_again_and_another_process_has_those_of_now():
+    keys = [KEYS]
+    with accessing(StoreAccess(lambda: keys[-1])):
+        location = store_location("s3://lake/orders")
+        keys.append(KEYS | {"aws_session_token": "second"})
+        assert limits_of("s3://lake/orders").items() > {"aws_session_token": "second"}.items()
+    sent = pickle.dumps(location)
+    keys.append({})
+    assert pickle.loads(sent).access.options() == KEYS | {"aws_session_token": "second"}
+    assert pickle.loads(sent) == location
+    assert SECRET not in f"{location} {location!r} {location.access!r} {location.child('a').access}"
+
+
+def test_a_catalog_of_a_block_has_its_keys_and_no_token_of_others(tmp_path):
+    own = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "s3.session-token": "of other keys"}
+    with accessing(StoreAccess.fixed(KEYS | ENDPOINT)):
+        found = open_catalog("lake", own).properties
+    assert (
+        found.items()
+        >= {
+            **{"s3.access-key-id": "AKIA", "s3.secret-access-key": SECRET, "s3.endpoint": "http://127.0.0.1:1"},
+            **{"client.access-key-id": "AKIA", "client.secret-access-key": SECRET, "client.region": "eu-west-1"},
+        }.items()
+    )
+    assert not any("token" in name for name in found)
+    assert open_catalog("lake", own).properties["s3.session-token"] == "of other keys"
+
+
+@pytest.mark.parametrize(
+    ("properties", "options"),
+    [
+        ({"uri": "sqlite://", "s3.region": ""}, None),
+        (
+            {"s3.endpoint": "https://store", "s3.access-key-id": "AKIA", "s3.secret-access-key": SECRET},
+            {"aws_endpoint_url": "https://store"} | KEYS,
+        ),
+        ({"s3.session-token": "t", "s3.region": "eu-west-1"}, {"aws_session_token": "t", "aws_region": "eu-west-1"}),
+    ],
+)
+def test_keys_that_a_catalog_gives_for_a_table_are_those_of_its_files(properties, options):
+    access = StoreAccess.of_catalog(properties)
+    assert (None if access is None else access.options()) == options
+
+
+def test_a_table_that_is_asked_later_is_asked_by_its_access():
+    access = StoreAccess.fixed(KEYS)
+
+    class Asked:
+        def held(self, landing):
+            assert (landing, current_access()) == ("landing", access)
+
+    assert AccessedTable(Asked(), access).held("landing") is None
+    assert current_access() is None
