@@ -37,13 +37,16 @@ from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 from dagster_pravega.resources.sessions import spark_session
+from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore
 from dagster_pravega.sensors.complete_partitions import complete_partitions_sensor
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
 
 __all__ = [
     "HandedRange",
+    "IcebergCatalog",
     "LandingDatabase",
+    "ObjectStore",
     "PravegaArrowIOManager",
     "PravegaCdcComponent",
     "PravegaResource",

@@ -11,7 +11,9 @@ from tests.system.dagster.stored import stored_texts
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import (
+    IcebergCatalog,
     LandingDatabase,
+    ObjectStore,
     PravegaArrowIOManager,
     PravegaCdcComponent,
     PravegaResource,
@@ -26,7 +28,11 @@ from dagster_pravega.metadata.written import WriteConfig
 from dagster_pravega.ops.cut_backfill import CutBackfillConfig
 
 SECRETS = {
-    name: f"canary-of-{name.lower()}" for name in ("OF_CLUSTER", "OF_OTHER", "OF_REGISTRY", "OF_DATABASE", "OF_MANAGER")
+    name: f"canary-of-{name.lower()}"
+    for name in (
+        *("OF_CLUSTER", "OF_OTHER", "OF_REGISTRY", "OF_DATABASE", "OF_MANAGER"),
+        *("OF_CATALOG", "OF_STORE", "OF_AZURE"),
+    )
 }
 
 
@@ -67,14 +73,19 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
         "connection": {"username": "u", "password_env": "OF_CLUSTER"},
         "spark": {"options": {"schema_registry_password_env": "OF_REGISTRY", "commit_ledger": "shop/writes"}},
         "database": {"dsn_env": "OF_DATABASE"},
+        "store": {"secret_access_key_env": "OF_STORE", "options": {"azure_account_key_env": "OF_AZURE"}},
     }
+    lake = tables | {"table": "shop.{name}", "resource_key": "third", "key_prefix": ["a"], "stream_key_prefix": ["a"]}
+    lake |= {"catalog": {"uri": "https://catalog", "credential_env": "OF_CATALOG", "properties": {"s3.region": "eu"}}}
     other = {"streams": [], "connection": {"token_env": "OF_OTHER"}, "resource_key": "other"}
     resources = dict(load(PravegaCdcComponent, tables).resources or {})
     resources |= load(PravegaStreamComponent, other).resources or {}
-    assert set(resources) == {"pravega", "pravega_spark", "pravega_database", "other"}
+    resources |= {name: each for name, each in load(PravegaCdcComponent, lake).resources.items() if "catalog" in name}
+    of_tables = {"pravega", "pravega_spark", "pravega_database", "pravega_store", "third_catalog"}
+    assert set(resources) == {*of_tables, "other"}
 
     stored = stored_by_a_run(resources, tmp_path / "home")
-    assert all(name.encode() in stored for name in ("OF_CLUSTER", "OF_DATABASE", "OF_OTHER", "OF_REGISTRY"))
+    assert [name for name in SECRETS if name.encode() not in stored] == ["OF_MANAGER"]
     assert resources["pravega_spark"].options == {
         "schema_registry_password": dg.EnvVar("OF_REGISTRY"),
         "commit_ledger": "shop/writes",
@@ -91,11 +102,13 @@ def test_of_a_secret_of_python_only_its_variable_is_stored_with_env_var(tmp_path
             "cluster": cluster,
             "registry": registry,
             "database": LandingDatabase(dsn=of("OF_DATABASE")),
+            "catalog": IcebergCatalog(uri=of("OF_CATALOG")),
+            "store": ObjectStore(secret_access_key=of("OF_STORE"), options={"azure_account_key": of("OF_AZURE")}),
             "spark": PravegaSparkIOManager(pravega=nested),
             "arrow": PravegaArrowIOManager(pravega=cluster, schema_registry=registry),
         }
 
-    names = {"OF_CLUSTER", "OF_REGISTRY", "OF_DATABASE"}
+    names = {"OF_CLUSTER", "OF_REGISTRY", "OF_DATABASE", "OF_CATALOG", "OF_STORE", "OF_AZURE"}
     stored = stored_by_a_run(made(dg.EnvVar), tmp_path / "named")
     assert all(name.encode() in stored for name in names)
     assert [name for name, secret in SECRETS.items() if secret.encode() in stored] == []
@@ -121,6 +134,10 @@ CDC = {"scope": "shop", "topic_prefix": "inv", "tables": [{"name": "a.b", "key_o
         (PravegaStreamComponent, {"streams": [], "connection": {"token_source": "VALUE"}}, "give token_env"),
         (PravegaScopeComponent, {"scope": "shop", "schema_registry": {"password": "VALUE"}}, "give password_env"),
         (PravegaCdcComponent, CDC | {"database": {"dsn": "VALUE"}}, "give dsn_env"),
+        (PravegaCdcComponent, CDC | {"store": {"secret_access_key": "VALUE"}}, "give secret_access_key_env"),
+        (PravegaCdcComponent, CDC | {"store": {"options": {"sas_token": "VALUE"}}}, "give sas_token_env"),
+        (PravegaCdcComponent, CDC | {"catalog": {"uri": "postgresql://u:VALUE@db/c"}}, "give uri_env"),
+        (PravegaCdcComponent, CDC | {"catalog": {"properties": {"s3.access-key-id": "VALUE"}}}, "access-key-id_env"),
         (PravegaCdcComponent, CDC | {"spark": {"master": "sc://h/;token=VALUE"}}, "SPARK_CONNECT_AUTHENTICATE_TOKEN"),
         (PravegaCdcComponent, CDC | {"spark": {"spark_conf": {"a.secret.key": "VALUE"}}}, "spark-defaults.conf"),
         (PravegaCdcComponent, CDC | {"spark": {"options": {"password": "VALUE"}}}, "give password_env"),
@@ -157,6 +174,7 @@ def test_a_secret_among_the_options_of_a_stream_is_refused_in_python():
 def test_a_misspelled_field_of_a_resource_is_refused_without_its_value():
     kinds: tuple[Any, ...] = (
         *(PravegaResource, SchemaRegistryResource, LandingDatabase, PravegaSparkIOManager, PravegaArrowIOManager),
+        *(IcebergCatalog, ObjectStore),
         *(RangeConfig, WriteConfig, CutBackfillConfig),
     )
     for make in kinds:

@@ -8,7 +8,9 @@ import pytest
 
 import dagster_pravega
 from dagster_pravega import (
+    IcebergCatalog,
     LandingDatabase,
+    ObjectStore,
     PravegaCdcComponent,
     PravegaResource,
     PravegaScopeComponent,
@@ -18,7 +20,9 @@ from dagster_pravega import (
 from dagster_pravega.components.cdc_component import CdcTableModel
 from dagster_pravega.components.component import CutSensorModel, FreshnessCheckModel, LagCheckModel, StreamModel
 from dagster_pravega.components.connection import Connection, Database, Registry, Spark
+from dagster_pravega.components.stores import Catalog, Store
 
+S3_KEYS = ("access_key_id", "secret_access_key", "session_token")
 OF_COMPONENT = {"asset": "the component's", "stream": "that of the part", "resource_key": "that of the component"}
 # What Python has, the parts of files that have it, other names there, and what files do not have, with the reason.
 TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
@@ -63,7 +67,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         [CdcTableModel],
         {},
         {
-            **dict.fromkeys(("asset", "resource_key"), "the component's"),
+            **dict.fromkeys(("asset", "resource_key", "catalog_key", "store_key"), "the component's"),
             **dict.fromkeys(("cuts", "severity", "blocking"), "give the check in Python, if the default is not right"),
         },
     ),
@@ -72,7 +76,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         [CdcTableModel],
         {},
         {
-            **dict.fromkeys(("asset", "resource_key"), "the component's"),
+            **dict.fromkeys(("asset", "resource_key", "catalog_key", "store_key"), "the component's"),
             "of_table": "the option `table`",
             **dict.fromkeys(("ignore", "blocking"), "give the check in Python, if the default is not right"),
         },
@@ -93,6 +97,8 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
     (PravegaResource, [Connection], {"password": "password_env", "token": "token_env"}, {}),
     (SchemaRegistryResource, [Registry], {"password": "password_env", "token": "token_env"}, {}),
     (LandingDatabase, [Database], {"dsn": "dsn_env"}, {}),
+    (ObjectStore, [Store], {name: f"{name}_env" for name in S3_KEYS}, {}),
+    (IcebergCatalog, [Catalog], {"credential": "credential_env", "token": "token_env"}, {}),
     (PravegaSparkIOManager, [Spark], {}, {"pravega": "the component's connection"}),
 ]
 # Of no component yet.

@@ -14,11 +14,12 @@ from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ROWS_KEY, updated_at
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
 from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
-from dagster_pravega.resources.landing_database import TABLE_KEY
+from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
-from pravega_jobs.merging.reading import change_options, merged_table
+from pravega_jobs.merging.reading import change_options
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def pravega_cdc_asset(
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     key_of_rows: Sequence[str] | str,
     columns: str | None = None,
     deletes: str = "hard",
@@ -68,6 +71,8 @@ def pravega_cdc_asset(
         stream: the asset of the stream, or its key.
         key: of the new asset.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
+        store_key: of the `ObjectStore` that has the table's files.
         key_of_rows: the columns that identify a row of the source.
         columns: of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; the columns about
             the change are added unless it names `_change_type`. By default the columns come from the options
@@ -93,20 +98,22 @@ def pravega_cdc_asset(
             or does not go with `history`, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    target = merged_table(table)
+    keys = TableKeys(catalog=catalog_key, store=store_key)
+    checked = keys.merged(table)
     rules = MergeRules.of(
         key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
     )
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
-    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}, TABLE_KEY: table}
+    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}, **keys.of_input(table)}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
-        with failing_for_good():
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            target = keys.table(table, context.resources)
             _check_not_rebuilt(context.run)
             interval = landed_interval(changes.ranges, owner)
             frame = changes.frame if transform is None else transform(changes.frame)
-            declare_table(context, changes.ranges, "merge", table, interval)
+            declare_table(context, changes.ranges, "merge", keys.sink(table), interval)
             done = merge_changes(frame, target, landing_of(interval.cuts, interval.consumer, interval.name), rules)
             context.log.info("Merged %s into %s: %s, %s", interval.name, table, done.action, asdict(done.counts))
             state = state_of(target)
@@ -120,7 +127,8 @@ def pravega_cdc_asset(
         key=made,
         ins={"changes": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
-        kinds={*kinds_of(target), *attributes.pop("kinds", ())},
+        required_resource_keys=keys.required,
+        kinds={*kinds_of(checked), *attributes.pop("kinds", ())},
         metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: list(rules.key), **attributes.pop("metadata", {})},
         **attributes,
     )(merged)

@@ -27,17 +27,12 @@ from dagster_pravega.metadata.spec import SINCE_KEY, AssetLike, asset_key_of
 from dagster_pravega.metadata.steps import part_names
 from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
 from dagster_pravega.partitions.input_range import InputRange
-from dagster_pravega.resources.landing_database import (
-    BESIDE,
-    DATABASE_KEY,
-    TABLE_KEY,
-    dsn_of,
-    sink_of_table,
-)
+from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
 from pravega_jobs.identity.names import consumer_of_assets
-from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
+from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land
 from pravega_jobs.landing.errors import check_errors
 from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging.state import state_of
 from pravega_jobs.spark.options import ERROR
@@ -60,6 +55,8 @@ def build_landed_asset(
     key: "dg.AssetKey | str | list[str]",
     table: str,
     database_key: str | None = None,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     transform: "Callable[[DataFrame], DataFrame] | None" = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     since: str | None = None,
@@ -93,6 +90,8 @@ def build_landed_asset(
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `database_key`, the table's
             name with or without its schema. The address of a database is refused: it may have a password.
         database_key: of the `LandingDatabase` that has the table.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
+        store_key: of the `ObjectStore` that has the table's files.
         transform: a function that gets the DataFrame of the range and returns the DataFrame to land.
         partitions_def: partitions of the asset, as an input of the stream reads them.
         since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
@@ -117,25 +116,25 @@ def build_landed_asset(
             has no errors table.
     """
     made = dg.AssetKey.from_coercible(key)
-    checked = shown_table(table, None if database_key is None else "", BESIDE)
+    keys = TableKeys(database_key, catalog_key, store_key)
+    checked = keys.check(table)
     check_partitions(checked, partition_by)
     rule = choice(new_columns, Evolution, "new_columns")
     check_errors(errors, most_errors)
     if errors is not None:
-        shown_table(errors, None if database_key is None else "", BESIDE)
+        keys.check(errors)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
-    reads |= {TABLE_KEY: table, **({} if database_key is None else {DATABASE_KEY: database_key})}
-    reads |= {} if columns is None else {DECODED_KEY: columns}
+    reads |= keys.of_input(table) | ({} if columns is None else {DECODED_KEY: columns})
 
     def landed(
         context: dg.AssetExecutionContext, config: WriteConfig, events: StreamRead
     ) -> dg.MaterializeResult[None]:
-        with failing_for_good():
+        with failing_for_good(), accessing(keys.access(context.resources)):
             interval = landed_interval(events.ranges, owner)
             generation = generation_of(config.rebuild, context.run)
-            target = shown_table(table, dsn_of(context.resources, database_key), BESIDE)
+            target = keys.table(table, context.resources)
             frame = events.frame if transform is None else transform(events.frame)
-            declare_table(context, events.ranges, "landing", sink_of_table(table, database_key), interval, generation)
+            declare_table(context, events.ranges, "landing", keys.sink(table), interval, generation)
             done = land(
                 frame,
                 target,
@@ -146,7 +145,7 @@ def build_landed_asset(
                 event_times=interval.of_times,
                 new_columns=rule,
                 partition_by=partition_by,
-                errors=None if errors is None else shown_table(errors, dsn_of(context.resources, database_key), BESIDE),
+                errors=None if errors is None else keys.table(errors, context.resources),
                 most_errors=most_errors,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
@@ -167,7 +166,7 @@ def build_landed_asset(
         key=made,
         ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
-        required_resource_keys=set() if database_key is None else {database_key},
+        required_resource_keys=keys.required,
         kinds={*kinds_of(checked), *attributes.pop("kinds", ())},
         metadata={TABLE_KEY: table, **attributes.pop("metadata", {})},
         **attributes,

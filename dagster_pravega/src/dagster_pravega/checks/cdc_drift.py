@@ -10,7 +10,8 @@ from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
-from pravega_jobs.merging.reading import merged_table
+from dagster_pravega.resources.table_keys import TableKeys
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def build_cdc_drift_check(
     *,
     stream: str,
     table: str,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     of_table: str | None = None,
     ignore: Sequence[str] = (),
     name: str = "cdc_drift",
@@ -41,6 +44,8 @@ def build_cdc_drift_check(
         asset: the asset to check: the table, or the stream of changes.
         stream: `scope/stream`.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
+        store_key: of the `ObjectStore` that has the table's files.
         of_table: the database's table, as option `table` of reads names it, if the stream has changes of several.
         ignore: columns that may differ, such as columns that a transformation adds, or whose type the asset chooses.
         name: of the check.
@@ -50,14 +55,15 @@ def build_cdc_drift_check(
     Raises:
         ConfigurationError: the stream is not `scope/stream`, or the text does not name such a table.
     """
-    of, target = StreamName.parse(stream), merged_table(table)
+    of, keys = StreamName.parse(stream), TableKeys(catalog=catalog_key, store=store_key)
+    keys.merged(table)
 
     @dg.asset_check(
         asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"Has the newest change in {of} the columns of the table?",
-        required_resource_keys={resource_key},
+        required_resource_keys={resource_key, *keys.required},
     )
     def cdc_drift(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         from pravega_jobs.merging.drift import Drift, drift_of
@@ -65,8 +71,8 @@ def build_cdc_drift_check(
 
         pravega: PravegaResource = getattr(context.resources, resource_key)
         drift: Sequence[ColumnDrift] = ()
-        with failing_for_good():
-            client, state = pravega.client, state_of(target)
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            client, state = pravega.client, state_of(keys.table(table, context.resources))
             whole = client.resolve(StreamCutRange(UNBOUNDED, UNBOUNDED), of)
             change = newest_change(client, [whole], of_table, lambda event: event.has_row)
             if state is not None and change is not None:

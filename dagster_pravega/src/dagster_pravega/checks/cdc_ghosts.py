@@ -12,8 +12,10 @@ from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.sessions import spark_session
+from dagster_pravega.resources.table_keys import TableKeys
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging import Ghosts, MergeRules
-from pravega_jobs.merging.reading import change_options, merged_table
+from pravega_jobs.merging.reading import change_options
 from pravega_jobs.spark.frames import load_range
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
@@ -28,6 +30,8 @@ def build_cdc_ghost_check(
     key_of_rows: Sequence[str] | str,
     columns: str | None = None,
     table: str | None = None,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     cuts: StreamCutRange | None = None,
     options: Mapping[str, str] | None = None,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
@@ -51,6 +55,8 @@ def build_cdc_ghost_check(
             found as for `pravega_cdc_asset`.
         table: the table to check, `delta:/folder` or `iceberg:catalog/namespace.table`; it may have merged only a part
             of the changes. None: the table that the changes alone give.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
+        store_key: of the `ObjectStore` that has the table's files.
         cuts: the range of changes, which must have the newest snapshot and all changes after it; by default all.
         options: further options of the data source, for example `table`.
         severity: of a failure.
@@ -62,7 +68,9 @@ def build_cdc_ghost_check(
         ConfigurationError: the stream is not `scope/stream`, the text does not name such a table, or there is no key.
     """
     of, rules = StreamName.parse(stream), MergeRules.of(key_of_rows, ghosts=Ghosts.REMOVE)
-    target = None if table is None else merged_table(table)
+    keys = TableKeys(catalog=catalog_key, store=store_key)
+    if table is not None:
+        keys.merged(table)
     given = {str(option): str(text) for option, text in (options or {}).items()}
     asked = {**given, **change_options(columns, given, rules)}
 
@@ -71,13 +79,14 @@ def build_cdc_ghost_check(
         name=name,
         blocking=blocking,
         description=f"Has the table rows that the newest snapshot in {of} does not have?",
-        required_resource_keys={resource_key},
+        required_resource_keys={resource_key, *keys.required},
     )
     def cdc_ghosts(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         from pravega_jobs.merging.table_ghosts import ghost_keys
 
         pravega: PravegaResource = getattr(context.resources, resource_key)
-        with failing_for_good():
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            target = None if table is None else keys.table(table, context.resources)
             wanted = pravega.client.resolve(cuts or StreamCutRange(UNBOUNDED, UNBOUNDED), of)
             changes = load_range(spark_session(), pravega.get_config(), of, wanted, asked)
             known: dict[str, Any] = {STREAM_KEY: str(of), CUTS_KEY: wanted.to_json()}

@@ -10,8 +10,9 @@ from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
 from dagster_pravega.metadata.spec import AssetLike
-from dagster_pravega.resources.landing_database import BESIDE, TABLE_KEY, dsn_of
-from pravega_jobs.landing import ErrorsState, list_errors, shown_table
+from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
+from pravega_jobs.landing import ErrorsState, list_errors
+from pravega_jobs.landing.store_access import accessing
 
 _SHOWN: Final = 20
 _COLUMNS: Final = ("consumer", "interval", "generation", "state", "landed", "found")
@@ -23,6 +24,8 @@ def build_landed_errors_check(
     table: str,
     errors: str,
     database_key: str | None = None,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     warn_errors: int | None = None,
     error_errors: int | None = None,
     name: str = "landed_errors",
@@ -38,6 +41,8 @@ def build_landed_errors_check(
         table: the table, as `build_landed_asset` has it.
         errors: its errors table, as `build_landed_asset` has it.
         database_key: of the `LandingDatabase` that has both.
+        catalog_key: of the `IcebergCatalog` that has both.
+        store_key: of the `ObjectStore` that has the files of both.
         warn_errors: the most errors without a warning.
         error_errors: the most errors without an error.
         name: of the check.
@@ -57,20 +62,20 @@ def build_landed_errors_check(
             f"the check {name!r} of the errors of {table} has no limit, so that it would pass with any number: give "
             "warn_errors or error_errors"
         )
+    keys = TableKeys(database_key, catalog_key, store_key)
     for text in (table, errors):
-        shown_table(text, None if database_key is None else "", BESIDE)
+        keys.check(text)
 
     @asset_check(
         asset=key,
         name=name,
         blocking=blocking,
         description=f"How many events of {table} are in {errors}?",
-        required_resource_keys=set() if database_key is None else {database_key},
+        required_resource_keys=keys.required,
     )
     def landed_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
-        with failing_for_good():
-            dsn = dsn_of(context.resources, database_key)
-            found = list_errors(shown_table(table, dsn, BESIDE), shown_table(errors, dsn, BESIDE))
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            found = list_errors(*(keys.table(text, context.resources) for text in (table, errors)))
         missing = [each for each in found if each.state is ErrorsState.MISSING]
         count = sum(each.landed for each in found if each.state is ErrorsState.COUNTED)
         severity, passed = (AssetCheckSeverity.ERROR, False) if missing else judge(count, limits)

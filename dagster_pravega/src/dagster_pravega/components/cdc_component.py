@@ -21,6 +21,7 @@ from dagster_pravega.components.fields import (
     StreamText,
     texts_of,
 )
+from dagster_pravega.components.stores import TablePart
 from dagster_pravega.components.yaml_part import YamlPart
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from pravega_jobs.debezium.server.streams import stream_of_table
@@ -79,7 +80,7 @@ class CdcTableModel(AssetPart):
 
 
 @dg.scaffold_with(scaffolder(_EXAMPLE))
-class PravegaCdcComponent(dg.Component, YamlPart):
+class PravegaCdcComponent(dg.Component, TablePart):
     """Tables of a database: an asset for each, which follows it by Debezium's changes, and an asset for its stream.
 
     Each table is one `pravega_cdc_asset`: a run merges the changes since the last run. Loading it asks no cluster.
@@ -221,6 +222,7 @@ class PravegaCdcComponent(dg.Component, YamlPart):
             spec,
             key=[*self.key_prefix, *table.name.split(".")],
             table=self._kept_as(table),
+            **self.table_keys(self.resource_key),
             key_of_rows=table.key_of_rows,
             columns=table.columns,
             deletes=self.deletes,
@@ -250,13 +252,15 @@ class PravegaCdcComponent(dg.Component, YamlPart):
                     key_of_rows=table.key_of_rows,
                     columns=table.columns,
                     table=kept,
+                    **self.table_keys(self.resource_key),
                     options=options,
                     resource_key=key,
                 )
             )
         if "drift" in self.checks:
             of_table = options.get("table")
-            checks.append(build_cdc_drift_check(asset, stream=stream, table=kept, of_table=of_table, resource_key=key))
+            more = {"of_table": of_table, "resource_key": key, **self.table_keys(self.resource_key)}
+            checks.append(build_cdc_drift_check(asset, stream=stream, table=kept, **more))
         return checks
 
     def _lag(self, table: CdcTableModel, spec: dg.AssetSpec, asset: dg.AssetsDefinition) -> dg.AssetChecksDefinition:
@@ -276,4 +280,4 @@ class PravegaCdcComponent(dg.Component, YamlPart):
             resources[self._manager_key] = self.spark.manager(self.connection)
         if self.database is not None:
             resources[str(self._database_key)] = self.database.resource()
-        return resources
+        return resources | self.table_resources(self.resource_key)

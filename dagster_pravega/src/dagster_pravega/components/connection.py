@@ -33,17 +33,18 @@ from pravega_jobs.spark.options import is_secret_option
 from pravega_jobs.spark.session import LOCAL
 
 R = TypeVar("R")
-_OF_VARIABLE: Final = "_env"
+OF_VARIABLE: Final = "_env"
 # Spark hides the values of settings with such names on its pages; Dagster does not.
 _SECRETS: Final = "[sS]ecret|[pP]assword|[tT]oken|[aA]ccess[.]?[kK]ey|[cC]redential"
 _SOURCES: Final = "^(file|command|function|keycloak|oauth2):"
 _made: list[tuple[Any, Any]] = []
 
 
-def _way_out(secret: str) -> str:
+def way_out(secret: str) -> str:
+    """The text about a field that would have a secret."""
     return (
         f"{secret} would be kept in Dagster's database, also from a template such as '{{{{ env.X }}}}': give "
-        f"{secret}{_OF_VARIABLE}, the name of a variable of the environment that has it where the code runs"
+        f"{secret}{OF_VARIABLE}, the name of a variable of the environment that has it where the code runs"
     )
 
 
@@ -61,8 +62,8 @@ def _settings_without_secrets(settings: Mapping[str, str]) -> Mapping[str, str]:
 def _options_without_secrets(options: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, value in options.items():
         if is_secret_option(name):
-            raise refused(_way_out(name), name)
-        if is_secret_option(name.removesuffix(_OF_VARIABLE)):
+            raise refused(way_out(name), name)
+        if is_secret_option(name.removesuffix(OF_VARIABLE)):
             check_variable(str(value))
     return options
 
@@ -91,7 +92,7 @@ class ResourcePart(YamlPart):
         """The fields that are given, as Dagster's resources take them; secrets are names of variables."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {
-            name.removesuffix(_OF_VARIABLE): dg.EnvVar(value) if name.endswith(_OF_VARIABLE) else value
+            name.removesuffix(OF_VARIABLE): dg.EnvVar(value) if name.endswith(OF_VARIABLE) else value
             for name, value in given.items()
             if value is not None
         }
@@ -100,7 +101,7 @@ class ResourcePart(YamlPart):
 class ServerPart(ResourcePart):
     """Credentials of a server."""
 
-    instead: ClassVar[Mapping[str, str]] = {secret: _way_out(secret) for secret in ("password", "token")}
+    instead: ClassVar[Mapping[str, str]] = {secret: way_out(secret) for secret in ("password", "token")}
 
     username: str | None = Field(default=None, description="name for Basic authentication, with password_env")
     password_env: Annotated[Variable | None, VARIABLE] = Field(
@@ -145,7 +146,7 @@ class Connection(ServerPart):
 
     def resource(self) -> PravegaResource:
         """The resource of this cluster; this process makes it once."""
-        return _shared(self, lambda: PravegaResource(**self.fields_of_resource()))
+        return shared(self, lambda: PravegaResource(**self.fields_of_resource()))
 
 
 class Registry(ServerPart):
@@ -164,7 +165,7 @@ class Registry(ServerPart):
 class Database(ResourcePart):
     """A database of PostgreSQL. Its address may have a password, so a variable has it."""
 
-    instead: ClassVar[Mapping[str, str]] = {"dsn": _way_out("dsn")}
+    instead: ClassVar[Mapping[str, str]] = {"dsn": way_out("dsn")}
 
     dsn_env: Annotated[Variable, VARIABLE] = Field(
         description="name of the variable that has the address: postgresql://user@host/database",
@@ -173,7 +174,7 @@ class Database(ResourcePart):
 
     def resource(self) -> LandingDatabase:
         """The resource of this database; this process makes it once."""
-        return _shared(self, lambda: LandingDatabase(**self.fields_of_resource()))
+        return shared(self, lambda: LandingDatabase(**self.fields_of_resource()))
 
 
 class Spark(ResourcePart):
@@ -211,14 +212,15 @@ class Spark(ResourcePart):
         pravega = connection.resource()
         fields = self.fields_of_resource()
         fields["options"] = {
-            name.removesuffix(_OF_VARIABLE) if secret else name: dg.EnvVar(text) if secret else text
+            name.removesuffix(OF_VARIABLE) if secret else name: dg.EnvVar(text) if secret else text
             for name, text in texts_of(self.options).items()
-            for secret in (is_secret_option(name.removesuffix(_OF_VARIABLE)),)
+            for secret in (is_secret_option(name.removesuffix(OF_VARIABLE)),)
         }
-        return _shared((self, connection), lambda: PravegaSparkIOManager(pravega=pravega, **fields))
+        return shared((self, connection), lambda: PravegaSparkIOManager(pravega=pravega, **fields))
 
 
-def _shared(part: Any, make: Callable[[], R]) -> R:
+def shared(part: Any, make: Callable[[], R]) -> R:
+    """The resource of a part; equal parts of a process have one."""
     for known, resource in _made:
         if type(known) is type(part) and known == part:
             found: R = resource

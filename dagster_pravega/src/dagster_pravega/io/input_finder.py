@@ -39,8 +39,8 @@ from dagster_pravega.partitions.event_time_windows import (
 from dagster_pravega.partitions.input_range import InputPiece, InputRange, TakenInterval, WantedRange, joined
 from dagster_pravega.partitions.keyed_partitions import keyed_partitions
 from dagster_pravega.partitions.since_last import range_since_last
-from dagster_pravega.resources.landing_database import tables_of_input
 from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.resources.table_keys import tables_of_input
 from pravega_jobs.ranges import FixedRange
 from pravega_jobs.spark.options import COLUMNS_OPTION, TIME_OPTION, UNSPLIT
 

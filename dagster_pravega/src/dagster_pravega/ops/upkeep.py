@@ -6,7 +6,8 @@ import dagster as dg
 
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.ops.maintenance import job_of, op_name
-from pravega_jobs.landing import shown_table
+from dagster_pravega.resources.table_keys import TableKeys
+from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.upkeep.keep_up import upkeep_of
 from pravega_jobs.upkeep.rules import KEEP, TARGET_FILE_BYTES, UpkeepRules
 
@@ -14,6 +15,8 @@ from pravega_jobs.upkeep.rules import KEEP, TARGET_FILE_BYTES, UpkeepRules
 def build_table_upkeep(
     table: str,
     *,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
     name: str = "pravega_table_upkeep",
     target_file_bytes: int = TARGET_FILE_BYTES,
     keep: timedelta = KEEP,
@@ -28,6 +31,8 @@ def build_table_upkeep(
 
     Args:
         table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
+        store_key: of the `ObjectStore` that has the table's files.
         name: of the job, and of its op.
         target_file_bytes: the size that files are put together to.
         keep: what was a part of the table within this time stays readable; longer than the longest job that reads the
@@ -38,13 +43,15 @@ def build_table_upkeep(
     Raises:
         ConfigurationError: the text names no table, the table's kind has no upkeep, or a setting cannot work.
     """
-    keep_up = upkeep_of(shown_table(table, None, "a database"))
+    keys = TableKeys(catalog=catalog_key, store=store_key)
+    upkeep_of(keys.check(table))
     UpkeepRules(target_file_bytes, keep)
     policy = dg.RetryPolicy(max_retries=2, delay=30) if retry_policy is None else retry_policy
 
-    @dg.op(name=op_name(name), retry_policy=policy, out=dg.Out(dict))
-    def upkeep() -> dg.Output[dict[str, object]]:
-        with failing_for_good():
+    @dg.op(name=op_name(name), retry_policy=policy, out=dg.Out(dict), required_resource_keys=keys.required)
+    def upkeep(context: dg.OpExecutionContext) -> dg.Output[dict[str, object]]:
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            keep_up = upkeep_of(keys.table(table, context.resources))
             done = keep_up(UpkeepRules(target_file_bytes, keep, dry_run)).to_json()
         return dg.Output(done, metadata={"pravega/upkeep": dg.MetadataValue.json(done)})
 

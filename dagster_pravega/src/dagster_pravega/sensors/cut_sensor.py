@@ -28,8 +28,8 @@ from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_part
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY, plain
 from dagster_pravega.partitions.claimants import deployment_of, judge_of
-from dagster_pravega.resources.landing_database import table_without_database
 from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.resources.table_keys import table_without_resources
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
 from pravega_jobs.identity.sinks import asking_sinks
@@ -195,7 +195,7 @@ class _Tick:
             cursor = last.interval
             if any(is_partition(record) for record in records):
                 return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
-        ask_sink = asking_sinks(client, table_without_database)
+        ask_sink = asking_sinks(client, table_without_resources)
         if last is not None and last.record.is_waiting:
             wait = await self._wait_for_more(client, ledger, last.record, ask_sink)
             if wait is not None:
