@@ -29,6 +29,7 @@ PAGES_ELSEWHERE: Final = {
     "first-dag": "tests/system/test_tutorials.py",
     "first-asset": "tests/system/test_tutorials.py",
     "first-table": "tests/system/cdc/test_tutorial.py",
+    "table-on-s3": "tests/system/test_tutorials.py",
 }
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
@@ -38,6 +39,7 @@ BLOCKS_ELSEWHERE: Final = {
     "dagster-components 5": "tests/unit/dagster_pravega/test_yaml_fields.py",
     "dagster-components 6": "tests/integration/dagster_tables/test_scope_component.py",
     "dagster-tables 3": "tests/unit/dagster_pravega/test_cdc_component.py",
+    "dagster-tables 5": "tests/unit/dagster_pravega/test_cdc_component.py",
     "first-asset 4": "tests/unit/house/test_code_blocks.py",
     "install 1": "tests/unit/house/test_install.py",
     "reader-groups 3": "tests/system/airflow/test_enriched.py",

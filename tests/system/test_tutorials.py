@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from tests.pages.steps import OWN, steps_of
+from tests.system.s3_server import BUCKET, S3Server
+from tests.system.servers import free_ports
 
 from pravega_emulator.server import PravegaServer
 
@@ -27,6 +29,8 @@ LEFT_OUT = (
     "pip install",
     "pravega-emulator",
     "airflow standalone",
+    "moto_server",
+    "kill $!",
     "dagster dev",
 )
 INTERPRETER = ".venv/bin/python"
@@ -141,3 +145,34 @@ def test_the_first_dag_runs_twice_and_goes_on_after_it_was_broken(
     assert "ZeroDivisionError" in said
     # The run after the one that failed takes its two hundred, and the hundred that is new.
     assert [int(each) for each in re.findall(r"(\d+) visits\b", said)] == [100, 100, 300]
+
+
+@pytest.mark.slow  # thirty programs, one after the other, and a year of flights twice
+@pytest.mark.timeout(LIMIT + 100)
+def test_the_table_on_s3_is_made_twice_and_goes_on_after_it_was_broken(
+    pravega_emulator: PravegaServer, tmp_path: Path
+) -> None:
+    text, line = page("table-on-s3"), "landed = land(rows,"
+    assert text.count(line) == 1
+    with S3Server(free_ports(1)[0], tmp_path / "s3.log") as s3:
+        steps = [
+            commands(text).replace("http://127.0.0.1:5555", s3.url),
+            f"sed -i 's/{line}/1 \\/ 0; {line}/' land_orders.py",
+            f"{INTERPRETER} write_orders.py",
+            f"{INTERPRETER} land_orders.py wednesday || true",
+            "sed -i 's/1 \\/ 0; //' land_orders.py",
+            f"{INTERPRETER} write_orders.py",
+            f"{INTERPRETER} land_orders.py wednesday",
+            f"{INTERPRETER} land_orders.py thursday",
+            commands(text).replace("http://127.0.0.1:5555", s3.url),
+        ]
+        said = run("\n".join(steps), tmp_path, environment(pravega_emulator))
+
+    assert "ZeroDivisionError" in said
+    landed = re.findall(r"^(\w+day) (\w+) (\d+)$", said, re.MULTILINE)
+    once = [(day, "append", "1000") for day in ("monday", "tuesday", "wednesday", "thursday")]
+    assert [each for each in landed if each[1] == "append"] == once
+    assert {each[1] for each in landed} == {"append", "nothing"}
+    assert re.findall(r"^2013-\d\d (\w+) ", said, re.MULTILINE) == ["append"] * 12 + ["nothing"] * 12
+    assert said.count(" 336776") == 2
+    assert BUCKET == "lake"  # as on the page

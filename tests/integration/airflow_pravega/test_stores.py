@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from pravega_jobs.landing.store_access import StoreAccess, accessing
 
 pytestmark = pytest.mark.usefixtures("spark")
 SECRET = "canary-of-a-store"
+JSON: dict[str, Any] = {"options": {"decode": "json"}}
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -57,7 +59,7 @@ def pipeline(scope, stream) -> DAG:
         wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="lander")
         for name, table in tables.items():
             land = PravegaLandOperator(
-                task_id=name, stream=str(stream), stream_cuts=wait.output, columns="id long", **table
+                task_id=name, stream=str(stream), stream_cuts=wait.output, columns="id long", **JSON, **table
             )
             land >> PravegaTableUpkeepOperator(task_id=f"keep_{name}_up", **table)
     return dag

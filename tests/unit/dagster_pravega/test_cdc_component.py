@@ -83,12 +83,13 @@ def test_what_dg_scaffolds_can_be_loaded():
     assert keys == {dg.AssetKey(["examples", "inv.public.orders"]), dg.AssetKey(["public", "orders"])}
 
 
-def test_the_file_of_the_how_to_page_can_be_loaded():
-    _, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- tables of a database -->\n```yml\n")
+@pytest.mark.parametrize("name", ["tables of a database", "a database in a catalog"])
+def test_the_files_of_the_how_to_page_can_be_loaded(name):
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n```yml\n")
     contents = yaml.safe_load(rest.partition("```")[0])
     assert contents["type"] == "dagster_pravega.PravegaCdcComponent"
     if not DOTS:
-        del contents["attributes"]["debezium_settings"]
+        contents["attributes"].pop("debezium_settings", None)
     assert load(contents["attributes"]).resolve_asset_graph().get_all_asset_keys()
 
 

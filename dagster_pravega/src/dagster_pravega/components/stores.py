@@ -118,7 +118,7 @@ class Catalog(ResourcePart):
 
 
 class TablePart(YamlPart):
-    """Where the tables of a component are, if they do not name all themselves."""
+    """The catalog and the object store of a component's tables, if it has them."""
 
     catalog: Catalog | None = Field(
         default=None, description="the catalog of Iceberg that has the tables: `table` is `namespace.{name}` then"
