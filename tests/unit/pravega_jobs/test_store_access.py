@@ -28,7 +28,7 @@ def test_tables_and_files_of_a_block_have_its_access_and_others_do_not():
     assert store_location("s3://lake/orders").access is None
 
 
-def test_keys_that_change_are_read_again_and_another_process_has_those_of_now():
+def test_keys_are_read_again_and_another_process_has_those_of_now():
     keys = [KEYS]
     with accessing(StoreAccess(lambda: keys[-1])):
         location = store_location("s3://lake/orders")
@@ -48,8 +48,12 @@ def test_a_catalog_of_a_block_has_its_keys_and_no_token_of_others(tmp_path):
     assert (
         found.items()
         >= {
-            **{"s3.access-key-id": "AKIA", "s3.secret-access-key": SECRET, "s3.endpoint": "http://127.0.0.1:1"},
-            **{"client.access-key-id": "AKIA", "client.secret-access-key": SECRET, "client.region": "eu-west-1"},
+            "s3.access-key-id": "AKIA",
+            "s3.secret-access-key": SECRET,
+            "s3.endpoint": "http://127.0.0.1:1",
+            "client.access-key-id": "AKIA",
+            "client.secret-access-key": SECRET,
+            "client.region": "eu-west-1",
         }.items()
     )
     assert not any("token" in name for name in found)
