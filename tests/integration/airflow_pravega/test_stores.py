@@ -21,6 +21,7 @@ from pravega_jobs.landing import holdings
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.store_access import StoreAccess, accessing
 
+pytest.importorskip("airflow.providers.amazon", reason="environments of older Airflows lack Amazon's provider")
 pytestmark = pytest.mark.usefixtures("spark")
 SECRET = "canary-of-a-store"
 JSON: dict[str, Any] = {"options": {"decode": "json"}}

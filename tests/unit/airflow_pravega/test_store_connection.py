@@ -48,6 +48,7 @@ def test_upkeep_refuses_a_table_that_its_catalog_cannot_have():
 
 
 def test_keys_of_a_connection_become_options_and_none_is_shown(monkeypatch):
+    pytest.importorskip("airflow.providers.amazon", reason="environments of older Airflows lack Amazon's provider")
     fields = {"conn_type": "aws", "login": "AKIA", "password": SECRET}
     extra = {"region_name": "eu-west-1", "endpoint_url": "http://127.0.0.1:1", "aws_session_token": "token-of-a-store"}
     monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", json.dumps(fields | {"extra": extra}))

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from aiopravega.errors import ConfigurationError
 from pravega_jobs.identity.sinks import AccessedTable
 from pravega_jobs.landing.delta_log import limits_of
 from pravega_jobs.landing.iceberg_catalog import open_catalog
@@ -85,3 +86,11 @@ def test_a_table_that_is_asked_later_is_asked_by_its_access():
 
     assert AccessedTable(Asked(), access).held("landing") is None
     assert current_access() is None
+
+
+def test_an_option_that_no_library_knows_is_refused_by_name():
+    with accessing(StoreAccess.fixed({"aws_acces_key": SECRET})):
+        location = store_location("s3://lake/orders")
+    with pytest.raises(ConfigurationError, match=r"options for s3://lake: .*'aws_acces_key'") as refused:
+        location.get("note")
+    assert SECRET not in str(refused.value)

@@ -377,25 +377,30 @@ def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) ->
     """The client of a bucket, or of a container, with limits for each request. Renewed keys make a new one.
 
     Raises:
-        ConfigurationError: obstore is not installed.
+        ConfigurationError: obstore is not installed, or does not take the options.
     """
     try:
+        from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError:
         raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
     config: Any = dict(options)
     allow_http = config.pop(ALLOW_HTTP, os.environ.get("AWS_ALLOW_HTTP", ""))
-    return from_url(
-        f"{scheme}://{bucket}",
-        config=config,
-        client_options={
-            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-            "timeout": timedelta(seconds=REQUEST_SECONDS),
-            # Options of a client replace what obstore reads in the environment.
-            "allow_http": allow_http.lower() in ("true", "1"),
-        },
-        retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
-    )
+    try:
+        return from_url(
+            f"{scheme}://{bucket}",
+            config=config,
+            client_options={
+                "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+                "timeout": timedelta(seconds=REQUEST_SECONDS),
+                # Options of a client replace what obstore reads in the environment.
+                "allow_http": allow_http.lower() in ("true", "1"),
+            },
+            retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
+        )
+    except BaseError as error:
+        said = str(error).partition("\n")[0]
+        raise ConfigurationError(f"obstore does not take the options for {scheme}://{bucket}: {said}") from error
 
 
 @contextmanager

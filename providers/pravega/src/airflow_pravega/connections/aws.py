@@ -7,8 +7,7 @@ end are renewed by the hook's session when a table is opened.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airflow.providers.common.compat.sdk import BaseHook
-from airflow.sdk.log import mask_secret
+from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
 from aiopravega.errors import ConfigurationError, TableUnavailableError
 from airflow_pravega.connections.fields import errors_named
