@@ -94,3 +94,11 @@ def test_an_option_that_no_library_knows_is_refused_by_name():
     with pytest.raises(ConfigurationError, match=r"options for s3://lake: .*'aws_acces_key'") as refused:
         location.get("note")
     assert SECRET not in str(refused.value)
+
+
+def test_a_token_of_the_environment_is_not_sent_with_other_keys(monkeypatch):
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of another account")
+    with pytest.raises(ConfigurationError, match="the environment has AWS_SESSION_TOKEN"):
+        StoreAccess.fixed(KEYS).options()
+    assert StoreAccess.fixed(KEYS | {"aws_session_token": "own"}).options()["aws_session_token"] == "own"
+    assert StoreAccess.fixed(ENDPOINT).options().keys() >= ENDPOINT.keys()

@@ -4,10 +4,13 @@ Schedulers have them in connections and resources, and renew keys that end. What
 tables of Delta, catalogs of Iceberg, and locations, which take them along to other processes. They are in no text.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
+
+from aiopravega.errors import ConfigurationError
 
 ALLOW_HTTP: Final = "allow_http"
 # Options of `obstore` and `deltalake`, and the properties of pyiceberg for them: of files, and of the services of AWS.
@@ -18,7 +21,9 @@ _PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
     "aws_region": ("s3.region", "client.region"),
     "aws_endpoint_url": ("s3.endpoint",),
 }
-_KEYS: Final = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+_KEY: Final = "aws_access_key_id"
+_TOKEN: Final = "aws_session_token"
+_KEYS: Final = (_KEY, "aws_secret_access_key", _TOKEN)
 
 
 class StoreAccess:
@@ -47,8 +52,17 @@ class StoreAccess:
         return cls.fixed(found) if found else None
 
     def options(self) -> dict[str, str]:
-        """The options now; plain HTTP is allowed for an endpoint that is named so."""
+        """The options now; plain HTTP is allowed for an endpoint that is named so.
+
+        Raises:
+            ConfigurationError: libraries would send a token of the environment with these keys.
+        """
         found = dict(self._read())
+        if _KEY in found and _TOKEN not in found and os.environ.get(_TOKEN.upper()):
+            raise ConfigurationError(
+                f"the environment has {_TOKEN.upper()}, which deltalake and obstore would send with the keys of another "
+                "account: take it out of the environment of this process"
+            )
         if found.get("aws_endpoint_url", "").startswith("http://"):
             found.setdefault(ALLOW_HTTP, "true")
         return found
