@@ -60,8 +60,8 @@ class StoreAccess:
         found = dict(self._read())
         if _KEY in found and _TOKEN not in found and os.environ.get(_TOKEN.upper()):
             raise ConfigurationError(
-                f"the environment has {_TOKEN.upper()}, which deltalake and obstore would send with the keys of another "
-                "account: take it out of the environment of this process"
+                f"the environment has {_TOKEN.upper()}, which deltalake and obstore would send with other keys, "
+                "that it does not belong to: take it out of the environment of this process"
             )
         if found.get("aws_endpoint_url", "").startswith("http://"):
             found.setdefault(ALLOW_HTTP, "true")
