@@ -1,1 +1,1 @@
-"""Airflow connections as configurations of clients: of the types `pravega`, `spark` and `postgres`."""
+"""Airflow connections as configurations of clients: of the types `pravega`, `spark`, `postgres`, `iceberg` and `aws`."""
