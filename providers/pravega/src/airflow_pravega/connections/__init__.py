@@ -1,1 +1,1 @@
-"""Airflow connections as configurations of clients: of the types `pravega`, `spark`, `postgres`, `iceberg` and `aws`."""
+"""Airflow connections as configurations of clients: of databases, catalogs, object stores, and of Spark."""
