@@ -107,7 +107,7 @@ def test_connections_that_cannot_be_used_are_named(run_task, stream, client, mon
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
     cuts = {"start": client.head(stream).to_text(), "end": client.tail(stream).to_text()}
-    table = {"table": f"delta:s3://{BUCKET}/none", "stream": str(stream), "stream_cuts": cuts | {"consumer": "a"}}
+    table = {"table": f"delta:s3://{BUCKET}/none", "stream": str(stream), "stream_cuts": cuts | {"consumer": "a", "interval": "monday"}}
     for fields, words in (
         (None, "nowhere"),
         ({"conn_type": "http"}, "its type is 'http', but must be 'aws'"),
@@ -116,7 +116,6 @@ def test_connections_that_cannot_be_used_are_named(run_task, stream, client, mon
         if fields is not None:
             given = {"conn_type": "aws", "login": "AKIA", "password": SECRET} | fields
             monkeypatch.setenv("AIRFLOW_CONN_NOWHERE", json.dumps(given))
-        table["stream_cuts"]["interval"] = words
         done = run_task(lambda **more: PravegaLandOperator(aws_conn_id="nowhere", **table, **more))
         said = "".join(capfd.readouterr())
         assert (done.state(), done.tries(), words in said, SECRET in said) == ("failed", 1, True, False)
