@@ -107,7 +107,11 @@ def test_connections_that_cannot_be_used_are_named(run_task, stream, client, mon
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
     cuts = {"start": client.head(stream).to_text(), "end": client.tail(stream).to_text()}
-    table = {"table": f"delta:s3://{BUCKET}/none", "stream": str(stream), "stream_cuts": cuts | {"consumer": "a", "interval": "monday"}}
+    table = {
+        "table": f"delta:s3://{BUCKET}/none",
+        "stream": str(stream),
+        "stream_cuts": cuts | {"consumer": "a", "interval": "monday"},
+    }
     for fields, words in (
         (None, "nowhere"),
         ({"conn_type": "http"}, "its type is 'http', but must be 'aws'"),
