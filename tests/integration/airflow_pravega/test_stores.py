@@ -35,7 +35,7 @@ def catalog(s3_server, tmp_path, scope, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     at_server = {"endpoint_url": s3_server.url}
     role = {"role_arn": "arn:aws:iam::123456789012:role/lander", "region_name": "us-east-1"}
-    aws = {"conn_type": "aws", "login": "AKIA", "password": SECRET}
+    aws: dict[str, Any] = {"conn_type": "aws", "login": "AKIA", "password": SECRET}
     aws["extra"] = role | {"service_config": {"s3": at_server, "sts": at_server}}
     monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", json.dumps(aws))
     properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{BUCKET}/{scope}/lake"}
@@ -52,7 +52,7 @@ def catalog(s3_server, tmp_path, scope, monkeypatch):
 
 
 def pipeline(scope, stream) -> DAG:
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "delta": {"table": f"delta:s3://{BUCKET}/{scope}/orders", "aws_conn_id": "aws_default"},
         "iceberg": {"table": "shop.orders", "iceberg_conn_id": "lake", "aws_conn_id": "aws_default"},
     }
@@ -93,7 +93,8 @@ def test_a_role_and_a_catalog_of_connections_land_once_and_show_nothing(
         f"connection:aws_default#delta:{address}",
         "connection:aws_default#connection:lake#shop.orders",
     }
-    assert [find_table(each).held(landing_of(cuts)).rows for each in targets] == [10, 10]
+    held = [find_table(each).held(landing_of(cuts)) for each in targets]
+    assert [each and each.rows for each in held] == [10, 10]
     with accessing(StoreAccess.fixed(keys)):
         assert [each.rows for each in holdings(f"delta:{address}")] == [10]
 
@@ -107,7 +108,7 @@ def test_connections_that_cannot_be_used_are_named(run_task, stream, client, mon
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
     cuts = {"start": client.head(stream).to_text(), "end": client.tail(stream).to_text()}
-    table = {
+    table: dict[str, Any] = {
         "table": f"delta:s3://{BUCKET}/none",
         "stream": str(stream),
         "stream_cuts": cuts | {"consumer": "a", "interval": "monday"},

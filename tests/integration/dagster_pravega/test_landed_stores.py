@@ -1,6 +1,7 @@
 """Assets whose tables are in S3, by resources alone: landed once, kept up, checked; the environment knows nothing."""
 
 import json
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -19,7 +20,7 @@ from dagster_pravega import (
 from dagster_pravega.resources.table_keys import TableKeys, table_without_resources
 
 SECRET = "canary-of-a-store"
-TABLES = {
+TABLES: dict[str, tuple[str, dict[str, Any]]] = {
     "delta": ("delta:s3://{bucket}/{scope}/orders", {"store_key": "store"}),
     "iceberg": ("shop.orders", {"store_key": "store", "catalog_key": "catalog"}),
 }

@@ -3,6 +3,7 @@
 import json
 import sys
 from functools import partial
+from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -15,7 +16,7 @@ from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.operators.upkeep import PravegaTableUpkeepOperator
 
 SECRET = "canary-of-a-store"
-OF_RANGE = {"task_id": "task", "stream": "shop/orders", "stream_cuts": {}}
+OF_RANGE: dict[str, Any] = {"task_id": "task", "stream": "shop/orders", "stream_cuts": {}}
 OPERATORS = [
     partial(PravegaLandOperator, **OF_RANGE),
     partial(PravegaCdcMergeOperator, key=["id"], **OF_RANGE),

@@ -1,6 +1,7 @@
 """Tables of assets by the keys of resources: what is refused, what claims say, what resources give."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -29,7 +30,7 @@ def test_a_table_that_its_resources_cannot_have_is_refused_at_once(table, keys, 
 
 
 def test_assets_and_jobs_need_the_resources_of_their_tables():
-    keys = {"catalog_key": "lake", "store_key": "s3"}
+    keys: dict[str, Any] = {"catalog_key": "lake", "store_key": "s3"}
     asset = build_landed_asset(ORDERS, key="orders", table="shop.orders", since="last", **keys)
     assert asset.required_resource_keys >= {"lake", "s3"}
     job = build_table_upkeep("shop.orders", **keys)

@@ -80,7 +80,9 @@ def test_of_a_secret_of_a_file_only_its_variable_is_stored(tmp_path):
     other = {"streams": [], "connection": {"token_env": "OF_OTHER"}, "resource_key": "other"}
     resources = dict(load(PravegaCdcComponent, tables).resources or {})
     resources |= load(PravegaStreamComponent, other).resources or {}
-    resources |= {name: each for name, each in load(PravegaCdcComponent, lake).resources.items() if "catalog" in name}
+    resources |= {
+        name: each for name, each in dict(load(PravegaCdcComponent, lake).resources or {}).items() if "catalog" in name
+    }
     of_tables = {"pravega", "pravega_spark", "pravega_database", "pravega_store", "third_catalog"}
     assert set(resources) == {*of_tables, "other"}
 
