@@ -33,11 +33,10 @@ from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
 from dagster_pravega.ops.upkeep import build_table_upkeep
-from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 from dagster_pravega.resources.sessions import spark_session
-from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore
+from dagster_pravega.resources.stores import IcebergCatalog, LandingDatabase, ObjectStore
 from dagster_pravega.sensors.complete_partitions import complete_partitions_sensor
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor

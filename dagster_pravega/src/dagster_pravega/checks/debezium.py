@@ -11,8 +11,8 @@ from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.ops.maintenance import job_of, op_name
-from dagster_pravega.resources.landing_database import dsn_of
 from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.resources.stores import dsn_of
 from pravega_jobs.debezium.server.connected import check_database
 from pravega_jobs.debezium.server.making import make_streams
 from pravega_jobs.debezium.server.report import DebeziumReport, check_debezium

@@ -26,9 +26,9 @@ from dagster_pravega.components.fields import (
 )
 from dagster_pravega.components.yaml_part import YamlPart, refused
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
-from dagster_pravega.resources.landing_database import LandingDatabase
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from dagster_pravega.resources.stores import LandingDatabase
 from pravega_jobs.spark.options import is_secret_option
 from pravega_jobs.spark.session import LOCAL
 

@@ -1,4 +1,4 @@
-"""Resources that have the access to tables: object stores, and catalogs of Iceberg."""
+"""Resources that have the access to tables: databases, object stores, and catalogs of Iceberg."""
 
 from typing import Any
 
@@ -80,3 +80,27 @@ class IcebergCatalog(ConfigurableResource["IcebergCatalog"]):
         named = ("type", "uri", "warehouse", "credential", "token")
         given = {each: getattr(self, each) for each in named}
         return {**{name: value for name, value in given.items() if value}, **self.properties}
+
+
+class LandingDatabase(ConfigurableResource["LandingDatabase"]):
+    """A database of PostgreSQL. Its address may have a password: give it as `dagster.EnvVar`.
+
+    Dagster stores the name of the variable then, not its value. The address is sent to the driver and Spark's
+    executors; it is not in any metadata, log or plan of Spark.
+    """
+
+    model_config = STRICT
+
+    dsn: str = Field(
+        description="address of the server, as libpq reads it: postgresql://user@host/database",
+        repr=False,
+        json_schema_extra=SECRET,
+    )
+
+
+def dsn_of(resources: Any, key: str | None) -> str | None:
+    """The address of the database of a key, by the resources of a run; None without a key."""
+    if key is None:
+        return None
+    database: LandingDatabase = getattr(resources, key)
+    return database.dsn

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.spec import plain
-from dagster_pravega.resources.landing_database import dsn_of
-from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore
+from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore, dsn_of
 from pravega_jobs.identity.sinks import AccessedTable, FindTable, HoldsIntervals
 from pravega_jobs.landing import LandingTable, catalog_table, shown_table
 from pravega_jobs.landing.store_access import StoreAccess
