@@ -160,6 +160,10 @@ faults: setup ## Kill jobs, servers and hosts at every point of a write or at ra
 host-kills: setup ## Kill runs of Dagster and Airflow at random (other: make host-kills ARGS='--kills 40 --seed 7')
 	@$(BIN)/python -m tests.faults.hosts $(ARGS)
 
+.PHONY: store-kills
+store-kills: setup ## Kill landings, merges and upkeeps of tables in S3 (other: make store-kills ARGS='--kills 40 --seed 7')
+	@$(BIN)/python -m tests.faults.store_kills $(ARGS)
+
 .PHONY: soak
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)

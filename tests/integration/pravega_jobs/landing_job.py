@@ -11,7 +11,7 @@ import sys
 import uuid
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -246,11 +246,8 @@ class DeltaPartsLake(RowsLake, DeltaLake):
     partition_by = ("id", "_interval")
 
 
-class DeltaStoreLake(RowsLake, DeltaLake):
-    """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
-
-    calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
-    keeps_files_of_killed_runs = True
+class StoreObjects:
+    """All objects below addresses on the S3 server of the environment."""
 
     def objects(self, path: str) -> dict[str, bytes]:
         """All objects below a path, by their names there."""
@@ -267,6 +264,13 @@ class DeltaStoreLake(RowsLake, DeltaLake):
             obstore.delete(store, name)
         for name, value in objects.items():
             obstore.put(store, name, value)
+
+
+class DeltaStoreLake(StoreObjects, RowsLake, DeltaLake):
+    """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
+
+    calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
+    keeps_files_of_killed_runs = True
 
     def drop(self, table: Any) -> None:
         self.replace_objects(table.path, {})
@@ -337,7 +341,7 @@ class IcebergLake(FileLake):
         return renamed
 
 
-class IcebergStoreLake(RowsLake, IcebergLake):
+class IcebergStoreLake(StoreObjects, RowsLake, IcebergLake):
     """A catalog on the disk, whose tables are on the S3 server of the environment.
 
     The lake is named by the folder of the catalog, `#` and the address.
@@ -359,6 +363,14 @@ class IcebergStoreLake(RowsLake, IcebergLake):
     def make(self) -> None:
         Path(self.folder).mkdir(exist_ok=True)
         load_catalog("default", **self.properties).create_namespace("shop")
+
+    def back_up(self, table: Any) -> None:
+        self.saved = self.objects(self.address)
+        shutil.copytree(self.folder, f"{self.folder}-backup")
+
+    def restore(self, table: Any) -> None:
+        self.replace_objects(self.address, self.saved)
+        shutil.copytree(f"{self.folder}-backup", self.folder, dirs_exist_ok=True)
 
     def leftovers(self, table: Any) -> list[str]:
         known = set(table.load().inspect.all_files()["file_path"].to_pylist())
@@ -457,6 +469,19 @@ def new_lake(kind: str, where: str) -> Any:
     if hasattr(lake, "make"):
         lake.make()
     return lake
+
+
+def where_of(kind: str, given: Callable[[str], Any]) -> str:
+    """The text that names a lake of a kind, with `*` for a name of its own; that of PostgreSQL has none.
+
+    Args:
+        kind: the kind.
+        given: gives fixtures of a test by their names; a store is in the environment from then on.
+    """
+    if kind == "postgres":
+        return str(given("postgres_dsn"))
+    folder, store = f"{given('tmp_path')}/*", f"{given('s3')}/*" if kind.endswith("-s3") else ""
+    return {"delta-s3": store, "iceberg-s3": f"{folder}#{store}"}.get(kind, folder)
 
 
 def new_table(kind: str, folder: Path | str, *, make: bool = True) -> Any:

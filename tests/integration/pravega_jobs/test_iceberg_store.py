@@ -1,28 +1,12 @@
-"""Tables of Iceberg whose files are in S3, as moto plays it: the contract of tables, without locks and jars."""
+"""Tables of Iceberg whose files are in S3, as moto plays it: other readers, and files of killed runs."""
 
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.integration.pravega_jobs.landing_job import IcebergStoreLake, landing, new_lake, rows
-from tests.integration.pravega_jobs.test_landing_contract import (
-    test_a_run_of_an_older_generation_does_not_replace_a_newer_one,
-    test_a_table_that_was_taken_back_relands_what_it_lacks_once,
-    test_an_interval_lands_once_and_only_a_newer_generation_replaces_it,
-    test_of_runs_of_one_interval_at_once_one_lands,
-    test_runs_of_several_intervals_at_once_all_land,
-)
 
 from pravega_jobs.landing import Action
-
-# What all of them must do is the contract of tables.
-__all__ = [
-    "test_a_run_of_an_older_generation_does_not_replace_a_newer_one",
-    "test_a_table_that_was_taken_back_relands_what_it_lacks_once",
-    "test_an_interval_lands_once_and_only_a_newer_generation_replaces_it",
-    "test_of_runs_of_one_interval_at_once_one_lands",
-    "test_runs_of_several_intervals_at_once_all_land",
-]
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, new_lake, rows
+from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, new_lake, rows, where_of
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Action, Landing
 
-KINDS = ["parquet", "delta", "delta-parts", "delta-s3", "iceberg", "iceberg-parts", "postgres"]
+KINDS = ["parquet", "delta", "delta-parts", "delta-s3", "iceberg", "iceberg-parts", "iceberg-s3", "postgres"]
 NewLake = Callable[[], Lake]
 
 
@@ -24,20 +24,14 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def make_lake(kind, request, tmp_path) -> NewLake:
+def make_lake(kind, request) -> NewLake:
     """Makes lakes that share nothing."""
+    numbers, where = iter(range(10_000)), where_of(kind, request.getfixturevalue)
 
     def make() -> Lake:
-        made: Lake
-        if kind == "postgres":
-            made = new_lake(kind, request.getfixturevalue("postgres_dsn"))
-        elif kind == "delta-s3":
-            made = new_lake(kind, f"{request.getfixturevalue('s3')}/{next(numbers)}")
-        else:
-            made = new_lake(kind, f"{tmp_path}/{next(numbers)}")
+        made: Lake = new_lake(kind, where.replace("*", str(next(numbers))))
         return made
 
-    numbers = iter(range(10_000))
     return make
 
 
@@ -228,11 +222,12 @@ def test_a_table_that_is_renamed_takes_along_its_holdings(lake):
 
 
 @pytest.fixture
-def killed(kind) -> Iterator[Callable[[Lake, int, int], bool]]:
+def killed(kind, make_lake) -> Iterator[Callable[[Lake, int, int], bool]]:
     """Lands in a process that is killed at a step; False if it came to its end.
 
     It is forked from a process that has landed nothing: libraries of tables have threads, which a fork would lack.
     """
+    del make_lake  # it comes first: the environment then has the store
     command = [sys.executable, "-m", "tests.integration.pravega_jobs.landing_job", kind]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
 

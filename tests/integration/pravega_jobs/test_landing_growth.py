@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from tests.faults.kill_calls import killed_at
-from tests.integration.pravega_jobs.landing_job import CONSUMER, Lake, landing, new_lake
+from tests.integration.pravega_jobs.landing_job import CONSUMER, Lake, landing, new_lake, where_of
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, land
@@ -27,11 +27,10 @@ _KILLED = "add_columns", "create_write_transaction"
 _STEPS = 5  # before and after each, and the end
 
 
-@pytest.fixture(params=["parquet", "delta", "iceberg", "postgres"])
-def lake(request: pytest.FixtureRequest, tmp_path: Any) -> Lake:
+@pytest.fixture(params=["parquet", "delta", "delta-s3", "iceberg", "iceberg-s3", "postgres"])
+def lake(request: pytest.FixtureRequest) -> Lake:
     kind = str(request.param)
-    where = request.getfixturevalue("postgres_dsn") if kind == "postgres" else f"{tmp_path}/lake"
-    made: Lake = new_lake(kind, where)
+    made: Lake = new_lake(kind, where_of(kind, request.getfixturevalue).replace("*", "lake"))
     return made
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.faults.call_races import right_before
-from tests.integration.pravega_jobs.landing_job import new_lake
+from tests.integration.pravega_jobs.landing_job import new_lake, where_of
 from tests.integration.pravega_jobs.merging_job import (
     Model,
     columns_of,
@@ -32,15 +32,10 @@ def kind(request) -> str:
 
 
 @pytest.fixture
-def make_lake(kind, s3, tmp_path) -> Callable[[], Any]:
+def make_lake(kind, request) -> Callable[[], Any]:
     """Makes lakes that share nothing."""
-    numbers = iter(range(1000))
-
-    def make() -> Any:
-        number = next(numbers)
-        return new_lake(kind, f"{s3}/{number}" if kind == "delta-s3" else f"{tmp_path}/{number}#{s3}/{number}")
-
-    return make
+    numbers, where = iter(range(1000)), where_of(kind, request.getfixturevalue)
+    return lambda: new_lake(kind, where.replace("*", str(next(numbers))))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.integration.pravega_jobs.landing_job import landing, new_lake, rows
+from tests.integration.pravega_jobs.landing_job import landing, new_lake, rows, where_of
 from tests.integration.pravega_jobs.merging_job import columns_of, merge, merge_of
 from tests.integration.pravega_jobs.store_job import CHANGES
 from tests.integration.pravega_jobs.upkeep_job import kept_up
@@ -26,15 +26,10 @@ def kind(request) -> str:
 
 
 @pytest.fixture
-def make_lake(kind, s3, tmp_path) -> Callable[[], Any]:
+def make_lake(kind, request) -> Callable[[], Any]:
     """Makes lakes that share nothing."""
-    numbers = iter(range(1000))
-
-    def make() -> Any:
-        number = next(numbers)
-        return new_lake(kind, f"{s3}/{number}" if kind == "delta-s3" else f"{tmp_path}/{number}#{s3}/{number}")
-
-    return make
+    numbers, where = iter(range(1000)), where_of(kind, request.getfixturevalue)
+    return lambda: new_lake(kind, where.replace("*", str(next(numbers))))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from pravega_jobs.landing.delta_holdings import (
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
 from pravega_jobs.landing.delta_log import is_committed, limits_of
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
-from pravega_jobs.landing.locations import FolderLocation, StoreLocation
+from pravega_jobs.landing.locations import FolderLocation, StoreLocation, store_answers
 from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
 from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
@@ -88,7 +88,8 @@ class DeltaFolder(LocalFolder):
             return None
         import pyarrow as pa
 
-        return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
+        with store_answers(f"the table {self.path}"):
+            return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
 
     def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         """The rows of an interval, from the files that may have some."""

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import LandingError, TableUnavailableError
 from pravega_jobs.landing.delta_log import RUN, DeltaLog, limits_of
-from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, in_store, store_location
+from pravega_jobs.landing.locations import (
+    FolderLocation,
+    Location,
+    StoreLocation,
+    in_store,
+    store_answers,
+    store_location,
+)
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import (
     ACCEPTED,
@@ -209,7 +216,8 @@ class DeltaStanding(Standing):
         if MERGED in self.table.metadata().configuration:
             raise not_of_intervals(landing)
         where = predicate(landing.interval.consumer, landing.interval.name)
-        return sum(batch.num_rows for batch in self.table.scan(columns=list(OWN_COLUMNS), predicate=where))
+        with store_answers(f"{landing}: the table {self.stored.path}"):
+            return sum(batch.num_rows for batch in self.table.scan(columns=list(OWN_COLUMNS), predicate=where))
 
     def taken_rows(self) -> str | None:
         """The newest commit by others since the last landing or merge that took rows out; None: none, or accepted."""

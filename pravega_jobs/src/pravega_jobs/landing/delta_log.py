@@ -9,8 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import TableUnavailableError
-from pravega_jobs.landing.locations import CONNECT_SECONDS, REQUEST_SECONDS, RETRIES, RETRY_SECONDS, Location, in_store
+from pravega_jobs.landing.locations import (
+    CONNECT_SECONDS,
+    REQUEST_SECONDS,
+    RETRIES,
+    RETRY_SECONDS,
+    Location,
+    in_store,
+    no_answer,
+)
 from pravega_jobs.landing.store_access import current_access
 
 if TYPE_CHECKING:
@@ -62,9 +69,7 @@ def is_committed(table: "DeltaTable | None", run: str, since: int, error: Except
         return True
     if isinstance(error, CommitFailedError):
         return False
-    raise TableUnavailableError(
-        f"{what} had no clear answer: {error}. Run it again: it finds out what the table holds"
-    ) from error
+    raise no_answer(what, error) from error
 
 
 @dataclass(frozen=True, slots=True)

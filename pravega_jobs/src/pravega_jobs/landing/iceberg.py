@@ -13,7 +13,7 @@ from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
 from pravega_jobs.landing.iceberg_files import remove_abandoned, remove_staged, staging_of, taken
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
-from pravega_jobs.landing.locations import Location
+from pravega_jobs.landing.locations import Location, store_answers
 from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
@@ -87,7 +87,8 @@ class Iceberg(LandingTable):
             return {}
         if MERGED in table.properties:
             return None
-        return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
+        with store_answers(f"the table {self.identifier}"):
+            return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
 
     def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         """The rows of an interval, from the files that may have some."""

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import (
+    CommitFailedException,
     CommitStateUnknownException,
     NotInstalledError,
     RESTError,
@@ -22,6 +23,8 @@ from pyiceberg.exceptions import (
     ServiceUnavailableError,
     TooManyRequestsError,
 )
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.update import AddSnapshotUpdate
 from pyiceberg.utils.config import Config, merge_config
 from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
@@ -97,7 +100,7 @@ def open_catalog(name: str, properties: Mapping[str, Any]) -> Catalog:
         )
     known: Any = found
     try:
-        return LimitedRestCatalog(name, **known) if _is_rest(found) else load_catalog(name, **known)
+        return _sure(LimitedRestCatalog(name, **known) if _is_rest(found) else load_catalog(name, **known))
     except ValidationError as error:
         raise ConfigurationError(
             f"the catalog {name!r} of Iceberg gave an answer that pyiceberg cannot read as {error.title}: check its "
@@ -106,6 +109,35 @@ def open_catalog(name: str, properties: Mapping[str, Any]) -> Catalog:
     except (ValueError, TypeError, KeyError, NotInstalledError) as error:
         text = _without_secrets(str(error), found)
         raise ConfigurationError(f"the catalog {name!r} of Iceberg cannot be opened: {text}") from None
+
+
+def _sure(catalog: Catalog) -> Catalog:
+    """A catalog whose commits of snapshots fail only if the table does not have them.
+
+    A commit is refused, although the table has it, when its first answer was lost and something sent it again: boto3
+    does so for Glue. pyiceberg removes the manifests of what was refused, and the table could not be read any more.
+    """
+    commit = catalog.commit_table
+
+    def commit_table(table: Table, requirements: Any, updates: tuple[Any, ...]) -> CommitTableResponse:
+        try:
+            return commit(table, requirements, updates)
+        except (CommitFailedException, CommitStateUnknownException) as error:
+            added = [each.snapshot.snapshot_id for each in updates if isinstance(each, AddSnapshotUpdate)]
+            if not added:
+                raise
+            try:
+                now = catalog.load_table(table.name())
+            except Exception as unknown:
+                raise CommitStateUnknownException(f"{error}; and then the table could not be loaded") from unknown
+            if any(now.snapshot_by_id(each) is None for each in added):
+                raise
+            return CommitTableResponse.model_validate(
+                {"metadata": now.metadata, "metadata-location": now.metadata_location}
+            )
+
+    catalog.commit_table = commit_table  # type: ignore[method-assign]  # catalogs have no hook
+    return catalog
 
 
 @contextmanager

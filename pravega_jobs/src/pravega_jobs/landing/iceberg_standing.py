@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from pravega_jobs.landing.locations import store_answers
 from pravega_jobs.landing.rules import (
     ACCEPTED,
     MERGED,
@@ -77,7 +78,8 @@ class IcebergStanding(Standing):
         if MERGED in self.table.properties:
             raise not_of_intervals(landing)
         where = interval_filter(landing.interval.consumer, landing.interval.name)
-        return self.table.scan(row_filter=where, selected_fields=OWN_COLUMNS).count()
+        with store_answers(f"{landing}: the table"):
+            return self.table.scan(row_filter=where, selected_fields=OWN_COLUMNS).count()
 
     def taken_rows(self) -> str | None:
         """The newest snapshot by others since the last landing or merge that took rows out; None: none, or accepted."""

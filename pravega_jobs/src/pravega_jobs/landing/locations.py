@@ -403,6 +403,33 @@ def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) ->
         raise ConfigurationError(f"obstore does not take the options for {scheme}://{bucket}: {said}") from error
 
 
+def no_answer(what: object, error: Exception) -> TableUnavailableError:
+    """The error of a run that does not know what a store has done.
+
+    Args:
+        what: what had no answer.
+        error: what came instead.
+    """
+    return TableUnavailableError(
+        f"{what} had no clear answer: {error}. Run it again: it finds out what the table holds"
+    )
+
+
+@contextmanager
+def store_answers(what: object) -> Iterator[None]:
+    """Errors of libraries that read tables in stores as errors of this package, but for a file that is not there.
+
+    Args:
+        what: what is read or done.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise no_answer(what, error) from error
+
+
 @contextmanager
 def _answers(location: StoreLocation) -> Iterator[None]:
     """Errors of a store as errors of this package, but for a file that is not there."""
@@ -414,7 +441,8 @@ def _answers(location: StoreLocation) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except BaseError as error:
+    # A file that is being written fails with an OSError when it is closed.
+    except (BaseError, OSError) as error:
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         said = str(error).partition("\n")[0]  # the lines below repeat it for developers of the library
         raise (LandingError if refused else TableUnavailableError)(

@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -211,7 +211,9 @@ def new_location(inside: Location, name: str) -> Iterator[Location]:
         yield location
     finally:
         if not location.is_taken:
-            location.remove_all()
+            # What cannot be removed now stays like files of a killed process: the run has its own result, or error.
+            with suppress(LandingError):
+                location.remove_all()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.delta import DeltaFolder
 from pravega_jobs.landing.delta_leftovers import LogFiles, StoreFiles
-from pravega_jobs.landing.locations import StoreLocation
+from pravega_jobs.landing.locations import StoreLocation, store_answers
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
 from pravega_jobs.upkeep.leftovers import remove_empty, remove_staged, staged_name
@@ -42,7 +42,8 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
     stored = folder.stored
     _checked(stored.table(), folder)
     if stored.store is not None:
-        return _keep_up_in_store(folder, stored.store, rules)
+        with store_answers(f"the upkeep of {folder.path}"):
+            return _keep_up_in_store(folder, stored.store, rules)
     path = local_path(folder.path)
     stored.work.mkdir(exist_ok=True)
     with locked(stored.work / "lock"):

@@ -5,7 +5,7 @@ from typing import Final
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.iceberg_files import location_of
-from pravega_jobs.landing.locations import StoreLocation
+from pravega_jobs.landing.locations import StoreLocation, store_answers
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
 from pravega_jobs.upkeep import iceberg_store
@@ -37,7 +37,8 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
         )
     root = location_of(table)
     if isinstance(root, StoreLocation):
-        return _keep_up_in_store(named, root, rules)
+        with store_answers(f"the upkeep of {named.identifier}"):
+            return _keep_up_in_store(named, root, rules)
     folder = local_path(table.location())
     work = folder / _WORK
     work.mkdir(parents=True, exist_ok=True)

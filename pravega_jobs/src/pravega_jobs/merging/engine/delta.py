@@ -16,7 +16,7 @@ from pravega_jobs.landing.delta import DeltaFolder, unfit
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
 from pravega_jobs.landing.delta_log import is_committed, limits_of
-from pravega_jobs.landing.locations import Location, StoreLocation
+from pravega_jobs.landing.locations import Location, StoreLocation, no_answer
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, locked, new_folder, new_location, staging_in
@@ -155,6 +155,8 @@ class DeltaMerges:
                 done = self._try_in_store(table, staged, merge, added) if table.version() == decided else None
             except (CommitFailedError, FileNotFoundError):
                 continue  # another commit was first, or has replaced files that an upkeep has removed
+            except OSError as error:
+                raise no_answer(f"{merge}: the store of {self.folder.path}", error) from error
             except (DeltaError, pa.ArrowException) as error:
                 raise LandingError(f"{merge}: {self.folder.path} was not changed: {error}") from error
             if done is not None:

@@ -13,7 +13,7 @@ from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import location_of, remove_abandoned, remove_staged, staging_of, taken
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
-from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation
+from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, no_answer
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, new_folder, new_location, staging_in
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
@@ -112,6 +112,8 @@ class IcebergMerges:
                 # Another commit was first, maybe of this interval; or the next try finds the holding. Files may have
                 # been replaced, and removed by an upkeep.
                 continue
+            except OSError as error:
+                raise no_answer(f"{merge}: the store of {self.named.identifier}", error) from error
             except (ValueError, TypeError, NotImplementedError) as error:
                 raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
         raise LandingError(
