@@ -47,7 +47,7 @@ class DeltaFile:
         return unquote(self.action["path"])
 
     def read(self, schema: pa.Schema) -> pa.Table:
-        """Some columns of the file, with those of its partition; null, if the file is older than a column."""
+        """Some columns of the file, with its partition columns; null, if the file is older than a column."""
         with self.table.source(self.path) as source:
             return read_columns(parquet.ParquetFile(source), schema, self.partition)
 

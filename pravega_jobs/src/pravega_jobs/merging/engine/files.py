@@ -80,7 +80,7 @@ class Merging:
         schema: the table's columns; columns that are not nullable must have values.
         folder: the folder of new files; it is made.
         files: the files of the table. The files in `added` replace the files in `removed`.
-        split: the partitions of the table, of which each new file has one.
+        split: the partitions of the table; each new file has one of them.
     """
 
     merge: Merge
@@ -159,7 +159,7 @@ class Merging:
         return file.read(pa.schema([self.schema.field(name) for name in own]))
 
     def _replace(self, file: "TableFile | NewFile", before: pa.Table, rows: pa.Table) -> None:
-        """Write the rows that replace the rows of a file; those of other partitions wait for `_moved_and`."""
+        """Write the rows that replace the rows of a file; rows of other partitions wait for `_moved_and`."""
         if isinstance(file, NewFile):
             self.added.remove(file)
             file.path.unlink()
