@@ -221,7 +221,7 @@ def test_what_a_partitioned_table_does_not_take_changes_nothing(kind, table, par
 
 def test_partitions_that_no_such_table_has_are_refused_before_a_merge(tmp_path):
     cuts = merge_of(0).landing.cuts
-    more = {"key": ["id"], "consumer": "merger", "interval": "range 0"}
+    more: dict[str, Any] = {"key": ["id"], "consumer": "merger", "interval": "range 0"}
     with pytest.raises(ConfigurationError, match=r"has day\(at\), and Delta has partitions by columns only"):
         merge_into(columns_of([]), f"delta:{tmp_path}", cuts, partition_by=["day(at)"], **more)
     rows = columns_of([(1, 10, "a", 1)])
