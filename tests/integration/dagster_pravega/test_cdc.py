@@ -142,6 +142,7 @@ def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
         ({"table": "parquet:/data", "since": "last"}, "tables of Delta and Iceberg"),
         ({"table": table}, "has neither partitions_def nor since"),
         ({"table": table, "since": "last", "deletes": "none"}, "deletes is hard, soft"),
+        ({"table": table, "since": "last", "partition_by": ["day(at)"]}, "Delta has partitions by columns only"),
         ({"table": table, "since": "last", "history": "scd2", "deletes": "soft"}, "leave out deletes='soft'"),
     ):
         with pytest.raises(ConfigurationError, match=message):

@@ -19,6 +19,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import DeltaFolder, Iceberg, Landing
 from pravega_jobs.landing.locations import FolderLocation
+from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Merge, Merged, MergeRules
 from pravega_jobs.merging.engine.delta import DeltaMerges
@@ -40,13 +41,28 @@ SCHEMA = pa.schema(
 )
 
 
+# The partitions of tables of some kinds; updates of `big` move rows.
+PARTITIONS = {
+    "delta-parts": ("big",),
+    "delta-s3-parts": ("big",),
+    "iceberg-parts": ("bucket(2, id)", "truncate(6, big)"),
+}
+
+
 def merge_of(
-    number: int, deletes: str = "hard", *, end: int | None = None, snapshot: bytes | None = None, **rules: Any
+    number: int,
+    deletes: str = "hard",
+    *,
+    end: int | None = None,
+    snapshot: bytes | None = None,
+    partition_by: Sequence[str] = (),
+    **rules: Any,
 ) -> Merge:
     """The merge of a range, of which each lies after the one before."""
     segment = SegmentId(STREAM, 0, 0)
     start, last = (StreamCut(STREAM, {segment: each}) for each in (number * 10, end or number * 10 + 10))
-    landing = Landing(Interval("merger", STREAM, f"range {number}"), StreamCutRange(start, last))
+    parts = partitions_of(partition_by)
+    landing = Landing(Interval("merger", STREAM, f"range {number}"), StreamCutRange(start, last), partition_by=parts)
     return Merge(landing, MergeRules.of("id", deletes=deletes, **rules), snapshot)
 
 
@@ -130,7 +146,7 @@ def random_range(number: int, seed: int) -> list[Change]:
 def main(kind: str, folder: str, ranges: int) -> None:
     table = new_table(kind, folder, make=False)
     for number in range(ranges):
-        merge(table, merge_of(number), random_range(number, 1))
+        merge(table, merge_of(number, partition_by=PARTITIONS.get(kind, ())), random_range(number, 1))
         print(number, flush=True)
 
 

@@ -230,7 +230,7 @@ def test_changes_are_merged_in_chunks_that_give_the_same_table(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", "delta-parts", "iceberg", "iceberg-parts"])
 def test_a_program_that_is_killed_again_and_again_merges_each_range_once(kind, tmp_path):
     folder, ranges, kills = tmp_path / "0", 8, 0
     table, choose = new_table(kind, folder), random.Random(kind)

@@ -148,3 +148,16 @@ def test_folders_of_imports_are_found_where_files_of_templates_are(given, tmp_pa
         gate = PravegaSchemaGateOperator(task_id="gate", stream="a/b", candidate="protos/a.proto", proto_path=given)
     wanted = [given] if isinstance(given, str) else given
     assert gate.found_folders() == [str(tmp_path / "protos") if one == "protos" else one for one in wanted if one]
+
+
+@pytest.mark.parametrize(
+    ("table", "more", "message"),
+    [
+        ("delta:/nowhere", {"partition_by": ["day(at)", "{{ more }}"]}, "Delta has partitions by columns only"),
+        ("iceberg:lake/shop.orders", {"partition_by": ["week(at)"]}, "partition_by has 'week.at.'"),
+        ("shop.orders", {"partition_by": "day", "iceberg_conn_id": "lake"}, "partition_by is a list of texts"),
+    ],
+)
+def test_partitions_that_a_merged_table_cannot_have_are_refused(table, more, message):
+    with pytest.raises(AirflowFailException, match=message):
+        PravegaCdcMergeOperator(task_id="task", stream="scope/orders", stream_cuts={}, table=table, key=["id"], **more)

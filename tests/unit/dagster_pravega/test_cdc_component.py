@@ -103,6 +103,7 @@ def test_the_files_of_the_how_to_page_can_be_loaded(name):
         ({"tables": [{**ORDERS, "key_of_rows": []}]}, "key_of_rows"),
         ({"warn_after": "1mo"}, "a month has no fixed length"),
         *([] if DOTS else [(SETTINGS, "has a dot, and Dagster")]),
+        ({"tables": [{**ORDERS, "partition_by": ["day(placed)"]}]}, "Delta has partitions by columns only"),
         ({"deletes": "never"}, "'hard' or 'soft'"),
         ({"ghosts": "drop"}, "'keep' or 'remove'"),
         ({"checks": ["ghosts", "lag"]}, "'ghosts' or 'drift'"),

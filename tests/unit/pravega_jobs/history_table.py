@@ -13,6 +13,7 @@ from pyarrow import parquet
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 from pravega_jobs.landing import Landing
+from pravega_jobs.landing.splitting import Split
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Counts, Merge, MergeRules
 from pravega_jobs.merging.columns import columns_for
@@ -85,8 +86,8 @@ class Stored:
 class Table:
     """A table with a history, whose new files are written into a folder."""
 
-    def __init__(self, folder: Path, **rules: Any) -> None:
-        self.folder, self.files = folder, list[TableFile]()
+    def __init__(self, folder: Path, *, split: Split | None = None, **rules: Any) -> None:
+        self.folder, self.files, self.split = folder, list[TableFile](), split
         self.merge = Merge(LANDING, MergeRules.of(("id", "part"), history="scd2", **rules))
         self.schema = columns_for(STAGED, self.merge)
 
@@ -96,7 +97,7 @@ class Table:
             for number, part in enumerate(parts):
                 rows = part if isinstance(part, pa.Table) else pa.Table.from_pylist([c.staged() for c in part], STAGED)
                 parquet.write_table(rows, f"{staged}/part-{number:03}.parquet")
-            merging = merging_for(self.merge, self.schema, self.folder / "files", self.files)
+            merging = merging_for(self.merge, self.schema, self.folder / "files", self.files, self.split)
             merging.apply_all(chunks(StagedFiles.found_in(Path(staged)), self.schema, self.merge, size))
         self.files = [
             *(each for each in self.files if all(each is not gone for gone in merging.removed)),

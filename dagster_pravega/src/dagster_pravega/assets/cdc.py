@@ -18,6 +18,7 @@ from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.store_access import accessing
+from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
 from pravega_jobs.merging.reading import change_options
 from pravega_jobs.merging.state import state_of
@@ -44,6 +45,7 @@ def pravega_cdc_asset(
     unsent: str = "fail",
     ghosts: str = "keep",
     history: str = "none",
+    partition_by: Sequence[str] = (),
     transform: "Callable[[DataFrame], DataFrame] | None" = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     since: str | None = None,
@@ -84,6 +86,8 @@ def pravega_cdc_asset(
         ghosts: what to do with rows that a snapshot whose end is in the range does not have: `keep`, or `remove`, which
             is right if snapshots have all rows of the table.
         history: `none`, or `scd2` to keep every version of a row.
+        partition_by: the partitions of a new table, such as `["country"]`, and in Iceberg also `["day(created)",
+            "bucket(16, id)"]`; a table that exists must have them, if any are given.
         transform: a function that gets the DataFrame of changes and returns the DataFrame to merge.
         partitions_def: partitions of the asset, as an input of the stream reads them.
         since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
@@ -95,11 +99,13 @@ def pravega_cdc_asset(
 
     Raises:
         ConfigurationError: the text does not name such a table, there is no key, an argument is not one of its choices
-            or does not go with `history`, or the asset has both partitions and `since`, or neither.
+            or does not go with `history`, the table cannot have the partitions, or the asset has both partitions and
+            `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
     keys = TableKeys(catalog=catalog_key, store=store_key)
     checked = keys.merged(table)
+    check_partitions(checked, partition_by)
     rules = MergeRules.of(
         key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
     )
@@ -114,7 +120,8 @@ def pravega_cdc_asset(
             interval = landed_interval(changes.ranges, owner)
             frame = changes.frame if transform is None else transform(changes.frame)
             declare_table(context, changes.ranges, "merge", keys.sink(table), interval)
-            done = merge_changes(frame, target, landing_of(interval.cuts, interval.consumer, interval.name), rules)
+            landing = landing_of(interval.cuts, interval.consumer, interval.name, partition_by=partition_by)
+            done = merge_changes(frame, target, landing, rules)
             context.log.info("Merged %s into %s: %s, %s", interval.name, table, done.action, asdict(done.counts))
             state = state_of(target)
             metadata = {**arrow_schema(None if state is None else state.columns), **_described(table, done)}

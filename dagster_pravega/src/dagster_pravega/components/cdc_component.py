@@ -67,6 +67,11 @@ class CdcTableModel(AssetPart):
         description="the table that is kept, instead of the component's pattern",
         examples=["delta:/lake/orders"],
     )
+    partition_by: list[str] = Field(
+        default=[],
+        description="the partitions of a new table: columns, in Iceberg also functions of columns",
+        examples=[["country"]],
+    )
     consumer: str | None = Field(
         default=None, description="name of its chain of ranges in the cut ledger; by default `dagster/` and the key"
     )
@@ -227,6 +232,7 @@ class PravegaCdcComponent(dg.Component, TablePart):
             columns=table.columns,
             deletes=self.deletes,
             new_columns=self.new_columns,
+            partition_by=table.partition_by,
             unsent=self.unsent,
             ghosts=self.ghosts,
             history=self.history,

@@ -69,14 +69,14 @@ def split_for(table: "DeltaTable | None", columns: pa.Schema, landing: Landing) 
         landing: the landing.
 
     Raises:
-        LandingError: the table has other partitions than the landing names, a column is not in the rows, or has a type
-            that landings do not split rows by.
+        LandingError: the table has other partitions than the landing names, a column of a new table is not in the rows,
+            or a column has a type that landings do not split rows by.
     """
     asked = [str(each) for each in landing.partition_by]
     names = asked if table is None else list(table.metadata().partition_columns)
     check_same(landing, asked, names)
     lacking = [name for name in asked if name not in columns.names]
-    if lacking:
+    if lacking and table is None:
         raise LandingError(
             f"{landing}: partition_by has {', '.join(lacking)}, and the rows have {', '.join(columns.names)}. Nothing "
             "was changed"
@@ -86,8 +86,8 @@ def split_for(table: "DeltaTable | None", columns: pa.Schema, landing: Landing) 
         kind = known.field(name).type
         if not any(test(kind) for test in (*_TYPES, pa.types.is_large_string, pa.types.is_string_view)):
             raise LandingError(
-                f"{landing}: the partition column {name} is {kind}; landings follow partitions of text, whole numbers, "
-                "dates and booleans: land into a table with such a column. Nothing was changed"
+                f"{landing}: the partition column {name} is {kind}; rows are split by text, whole numbers, dates and "
+                "booleans: use a table that is partitioned by such columns. Nothing was changed"
             )
     if set(columns.names) <= set(names):
         raise LandingError(f"{landing}: all columns are partitions, so that files have none. Nothing was changed")

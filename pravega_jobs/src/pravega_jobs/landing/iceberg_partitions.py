@@ -95,12 +95,12 @@ def split_of(metadata: "TableMetadata", landing: Landing) -> Split | None:
         name = schema.find_column_name(each.source_id)
         if not is_known or (name is not None and source is None):
             raise LandingError(
-                f"{landing}: the table has the partition {each.transform} of {name}; landings follow {_FORMS} of "
-                "columns that are not in others: land into a table without. Nothing was changed"
+                f"{landing}: the table has the partition {each.transform} of {name}; rows are split by {_FORMS} of "
+                "columns that are not in others: use a table without. Nothing was changed"
             )
         if source is not None and _is_inexact(source.field_type):
             raise LandingError(
-                f"{landing}: the table has a partition of {name}, which is {source.field_type}: land into a table "
+                f"{landing}: the table has a partition of {name}, which is {source.field_type}: use a table "
                 "without. Nothing was changed"
             )
         fields.append(IcebergPartition(each.name, "" if source is None else source.name, str(each.transform)))

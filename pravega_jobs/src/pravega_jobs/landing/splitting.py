@@ -110,7 +110,7 @@ def check_same(landing: Landing, asked: Sequence[str], found: Sequence[str]) -> 
     if asked and list(asked) != list(found):
         raise LandingError(
             f"{landing}: the table has the partitions {', '.join(found) or '(none)'}, and partition_by names "
-            f"{', '.join(asked)}: a landing does not change them. Leave partition_by out, or land into a new table. "
+            f"{', '.join(asked)}: they are not changed. Leave partition_by out, or use a new table. "
             "Nothing was changed"
         )
 

@@ -9,7 +9,7 @@ from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Action, Evolution, Landing
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
-from pravega_jobs.landing.targets import table_of
+from pravega_jobs.landing.targets import check_partitions, table_of
 from pravega_jobs.merging.merges import Merge, Merged
 from pravega_jobs.merging.rules import Deletes, Ghosts, MergeRules, RowHistory, Unsent
 from pravega_jobs.merging.state import merge_target
@@ -31,6 +31,7 @@ def merge_into(
     history: RowHistory | str = RowHistory.NONE,
     order_by: Sequence[str] | str | None = None,
     delete_column: str | None = None,
+    partition_by: Sequence[str] = (),
 ) -> Merged:
     """Merge the changes of a range, or plain rows that were made from it, into a table of Delta or Iceberg, once.
 
@@ -65,13 +66,16 @@ def merge_into(
             `()` a range has each key once, and ranges must come in their order. The same for all merges into the table.
         delete_column: a boolean column of plain rows, which the table does not get: true in rows that delete the row of
             their key. None: no row does.
+        partition_by: the partitions that the table gets if it is new, as `land` takes them: names of columns; in
+            Iceberg also `year(column)`, `month(…)`, `day(…)`, `hour(…)`, `bucket(number, column)` and
+            `truncate(number, column)`. A table that exists must have them, if any are given.
 
     Returns:
         The holding of the interval, and counts of what happened to the changes.
 
     Raises:
         ConfigurationError: something is not given, or does not go with `history` or `order_by`, the text names no table
-            that can be merged into, or a column is missing or of another type.
+            that can be merged into, the table cannot have the partitions, or a column is missing or of another type.
         LandingError: the table must not take the changes, or cannot; or plain rows lack a value of their key, order or
             delete, or the order does not tell two rows of a key apart.
     """
@@ -85,7 +89,9 @@ def merge_into(
         order_by=order_by,
         delete_column=delete_column,
     )
-    return merge_changes(changes, table, landing_of(cuts, consumer, interval), rules)
+    target = table_of(table) if isinstance(table, str) else table
+    check_partitions(target, partition_by)
+    return merge_changes(changes, target, landing_of(cuts, consumer, interval, partition_by=partition_by), rules)
 
 
 def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rules: MergeRules) -> Merged:

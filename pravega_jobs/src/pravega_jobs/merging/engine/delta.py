@@ -1,28 +1,27 @@
 """Merges into a Delta table: files that replace others, and the holding, in one commit of its log."""
 
-import json
-import time
+import shutil
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from aiopravega.errors import LandingError, TableUnavailableError
 from pravega_jobs.landing.delta import DeltaFolder, unfit
 from pravega_jobs.landing.delta_holdings import DeltaHoldings, DeltaStanding, commit_properties
 from pravega_jobs.landing.delta_leftovers import remove_leftovers
 from pravega_jobs.landing.delta_log import is_committed, limits_of
+from pravega_jobs.landing.delta_partitions import split_for
 from pravega_jobs.landing.locations import Location, StoreLocation, no_answer
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, locked, new_folder, new_location, staging_in
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
 from pravega_jobs.merging.engine.chunks import chunks
-from pravega_jobs.merging.engine.files import Merging, NewFile
+from pravega_jobs.merging.engine.delta_files import DeltaFile, check_removable, files_of, replace
+from pravega_jobs.merging.engine.files import Merging
 from pravega_jobs.merging.engine.history import merging_for
 from pravega_jobs.merging.merges import Merge, Merged, decide
 from pravega_jobs.merging.rules import TableRules
@@ -31,28 +30,7 @@ from pravega_jobs.merging.target import TableState
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_MILLISECONDS: Final = 1000
 _TRIES: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaFile:
-    """A file of a Delta table: its entry in the table's log, and the bounds of the key's first column."""
-
-    table: Location
-    action: dict[str, Any]
-    bounds: tuple[Any, Any] | None
-
-    def read(self, schema: pa.Schema) -> pa.Table:
-        """Some columns of the file; null, if the file is older than a column."""
-        with self.table.source(unquote(self.action["path"])) as source:
-            file = parquet.ParquetFile(source)
-            rows = file.read(columns=[name for name in schema.names if name in file.schema_arrow.names])
-        found = [
-            rows[each.name].cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
-            for each in schema
-        ]
-        return pa.table(found, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +109,10 @@ class DeltaMerges:
             self.stored.write(holding, folder)
             target = local_path(self.folder.path) / f"merge-{folder.name}"
             folder.rename(target)
-            _replace(table, merging, target.name, target, commit_properties(holding))
+            replace(table, merging, target.name, target, commit_properties(holding))
             self.stored.forget_others(holding)
             if not merging.added:
-                target.rmdir()
+                shutil.rmtree(target)
         return Merged(Action.MERGE, holding, merging.counts)
 
     def _commit_in_store(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
@@ -182,12 +160,12 @@ class DeltaMerges:
             assert isinstance(location, StoreLocation)
             merging = self._merged(table, folder, staged, merge, added)
             holding = Holding.of(merge.landing, staged.rows)
-            StagedFiles.found_in(folder).copied_to(location)
+            merging.staged().copied_to(location)
             older = stored.put(holding)
             prefix, run = location.address.split("/")[-2:]
             location.is_taken = True
             try:
-                _replace(table, merging, f"{prefix}/{run}", folder, commit_properties(holding, run))
+                replace(table, merging, f"{prefix}/{run}", folder, commit_properties(holding, run))
             except (DeltaError, OSError) as error:
                 what = f"{merge}: the commit to {self.folder.path}"
                 if not is_committed(stored.table(), run, since, error, what):
@@ -201,8 +179,10 @@ class DeltaMerges:
         self, table: "DeltaTable", folder: Path, staged: StagedFiles, merge: Merge, added: list[str]
     ) -> Merging:
         """The files of the table as they are after the changes; new ones are in a folder."""
-        merging = merging_for(merge, _schema(table), folder, files_of(table, self.stored.root, merge.rules.key[0]))
+        schema, files = _schema(table), files_of(table, self.stored.root, merge.rules.key[0])
+        merging = merging_for(merge, schema, folder, files, split_for(table, schema, merge.landing))
         merging.apply_all(chunks(staged, merging.schema, merge))
+        check_removable(merging)
         merging.counts.new_columns += added
         return merging
 
@@ -212,81 +192,31 @@ def _held(found: DeltaStanding, merge: Merge, *, in_order: bool) -> Holding | No
     return decide(found, merge, None if text is None else TableRules.from_text(text), in_order=in_order)
 
 
-def files_of(table: "DeltaTable", root: Location, key: str) -> list[DeltaFile]:
-    """The files of a table, with the bounds of a column."""
-    actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-    found = []
-    for each in actions:
-        bounds = each.get(f"min.{key}"), each.get(f"max.{key}")
-        whole = None not in bounds and each.get(f"null_count.{key}") == 0
-        found.append(DeltaFile(root, each, bounds if whole else None))
-    return found
-
-
 def _prepared(
     folder: DeltaFolder, table: "DeltaTable | None", staged: pa.Schema, merge: Merge
 ) -> tuple["DeltaTable", list[str]]:
     """The table, with the columns and the property that the merge needs, and the names of the columns it has added."""
     from deltalake import DeltaTable, Schema
 
-    limits = limits_of(folder.path)
-    table = table or DeltaTable.create(folder.path, columns_for(staged, merge), mode="ignore", storage_options=limits)
+    limits, columns = limits_of(folder.path), columns_for(staged, merge)
+    split = split_for(table, columns, merge.landing)
+    table = table or DeltaTable.create(
+        folder.path, columns, mode="ignore", partition_by=split.names if split else None, storage_options=limits
+    )
     features = [each for each in table.protocol().reader_features or [] if each in ("deletionVectors", "columnMapping")]
-    own = [*features, *(["partitions"] if table.metadata().partition_columns else []), *unfit(table)]
+    own = [*features, *unfit(table)]
     if own:
         raise LandingError(
             f"{merge}: the table has {', '.join(own)}, which files of a merge do not follow: merge into a table "
             "without. Nothing was changed"
         )
-    columns = new_columns(_schema(table), staged, merge)
-    if columns:
-        table.alter.add_columns(Schema.from_arrow(pa.schema(columns)).fields)
+    added = new_columns(_schema(table), staged, merge)
+    if added:
+        table.alter.add_columns(Schema.from_arrow(pa.schema(added)).fields)
     if MERGED not in table.metadata().configuration:
         table.alter.set_table_properties({MERGED: merge.rules.of_table.to_text()}, raise_if_not_exists=False)
-    return DeltaTable(folder.path, storage_options=limits), [each.name for each in columns]
+    return DeltaTable(folder.path, storage_options=limits), [each.name for each in added]
 
 
 def _schema(table: "DeltaTable") -> pa.Schema:
     return file_schema(pa.schema(table.schema().to_arrow()))
-
-
-def _removals(merging: Merging) -> list[Any]:
-    from deltalake.transaction import RemoveAction
-
-    now = int(time.time() * _MILLISECONDS)
-    found = [each.action for each in merging.removed if isinstance(each, DeltaFile)]
-    return [RemoveAction(each["path"], True, now, each["size_bytes"], {}) for each in found]
-
-
-def _replace(table: "DeltaTable", merging: Merging, prefix: str, folder: Path, properties: Any) -> None:
-    """Replace the files of the table in one commit.
-
-    Args:
-        table: the table.
-        merging: the files.
-        prefix: where the new files are in the table.
-        folder: the folder in which this process has them.
-        properties: the properties of the commit.
-    """
-    added = [_addition(prefix, folder / each.path.name, each, merging.merge) for each in merging.added]
-    table.create_write_transaction(
-        [*_removals(merging), *added], mode="append", schema=table.schema(), commit_properties=properties
-    )
-
-
-def _addition(prefix: str, path: Path, file: NewFile, merge: Merge) -> Any:
-    from deltalake.transaction import AddAction
-
-    stats: dict[str, Any] = {"numRecords": file.rows}
-    if file.bounds is not None:
-        name = merge.rules.key[0]
-        low, high = (each if isinstance(each, int) else str(each) for each in file.bounds)
-        stats |= {"minValues": {name: low}, "maxValues": {name: high}, "nullCount": {name: 0}}
-    return AddAction(
-        path=f"{prefix}/{path.name}",
-        size=path.stat().st_size,
-        partition_values={},
-        modification_time=int(time.time() * _MILLISECONDS),
-        data_change=True,
-        stats=json.dumps(stats),
-    )

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pravega_jobs.landing.splitting import Split
 from pravega_jobs.merging.engine.chunks import Chunk
 from pravega_jobs.merging.engine.files import Merging, NewFile, TableFile, bounds_of, may_have
 from pravega_jobs.merging.engine.held_versions import HeldVersions, find_versions
@@ -21,10 +22,12 @@ from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN
 
 
-def merging_for(merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile]) -> Merging:
+def merging_for(
+    merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile], split: Split | None = None
+) -> Merging:
     """The merge of a table with a history, or without; its arguments are those that `Merging` takes."""
     kind = HistoryMerging if merge.rules.keeps_history else Merging
-    return kind(merge, schema, folder, files)
+    return kind(merge, schema, folder, files, split or Split(()))
 
 
 @dataclass(slots=True)
@@ -59,8 +62,8 @@ class HistoryMerging(Merging):
             stay = np.ones(rows.num_rows, bool)
             stay[found.row_of[made.ended[file_of_old == number]]] = False
             new = made.current.filter(pa.array(file_of_new == number))
-            self._replace(files[number], pa.concat_tables([rows.filter(pa.array(stay)), new]))
-        self._write(made.current.filter(pa.array(file_of_new == NONE)))
+            self._replace(files[number], rows, pa.concat_tables([rows.filter(pa.array(stay)), new]))
+        self._write(self._moved_and(made.current.filter(pa.array(file_of_new == NONE))))
         self._write(made.closed)
 
     def _short_of(self, files: list[TableFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:

@@ -12,6 +12,7 @@ from aiopravega.errors import LandingError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import location_of, remove_abandoned, remove_staged, staging_of, taken
+from pravega_jobs.landing.iceberg_partitions import data_file, split_of
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, no_answer
 from pravega_jobs.landing.rules import MERGED, Action, Holding
@@ -142,18 +143,19 @@ class IcebergMerges:
         from pyiceberg.exceptions import CommitFailedException, ValidationException
 
         with _new_files(table, merge) as (folder, location):
-            merging = merging_for(merge, _schema(table), folder, files_of(table, merge.rules.key[0]))
+            files, split = files_of(table, merge.rules.key[0]), split_of(table.metadata, merge.landing)
+            merging = merging_for(merge, _schema(table), folder, files, split)
             merging.apply_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)
-            new = StagedFiles.found_in(folder)
+            new = merging.staged()
             if isinstance(location, StoreLocation):
                 new = new.copied_to(location)
             paths = taken(table, new)
             # The lock of a new folder is held until the commit is decided: an upkeep leaves its files alone.
             try:
                 with catalog_answers(self.named.identifier):
-                    _commit(table, paths, merging, holding)
+                    _commit(table, new, paths, merging, holding)
             except (CommitFailedException, ValidationException):
                 remove_staged(new, paths)  # after any other error the table may have the files
                 raise
@@ -165,8 +167,7 @@ class IcebergMerges:
         if table is None:
             self.named.make_table(columns_for(staged, merge), merge.landing)
             return []
-        if not table.spec().is_unpartitioned():
-            raise LandingError(f"{merge}: the table has partitions: merge into one without. Nothing was changed")
+        split_of(table.metadata, merge.landing)  # fails, if the table has others than the merge names
         columns = new_columns(_schema(table), staged, merge)
         if columns:
             with table.update_schema() as update:
@@ -220,8 +221,9 @@ def files_of(table: "Table", key: str) -> list[IcebergFile]:
     return found
 
 
-def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding) -> None:
-    from pyiceberg.io.pyarrow import parquet_files_to_data_files
+def _commit(table: "Table", new: StagedFiles, paths: list[str], merging: Merging, holding: Holding) -> None:
+    from pyiceberg.io.pyarrow import _check_pyarrow_schema_compatible
+    from pyiceberg.typedef import Record
 
     note = holding.to_json().decode()
     try_once(table)
@@ -229,13 +231,17 @@ def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding
         if table.metadata.name_mapping() is None:
             # Files that are added have names of columns, and no numbers.
             transaction.set_properties({_NAMES: table.schema().name_mapping.model_dump_json()})
+        found = transaction.table_metadata
+        if new.files:
+            _check_pyarrow_schema_compatible(found.schema(), new.schema(), format_version=found.format_version)
         # Also if no file changes: a merge is found in the table's history by its snapshot.
         with transaction.update_snapshot(snapshot_properties={MERGED_IN_SNAPSHOT: note}).overwrite() as snapshot:
             for each in merging.removed:
                 assert isinstance(each, IcebergFile)
                 snapshot.delete_data_file(each.task.file)
-            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths)):
-                snapshot.append_data_file(file)
+            for file, address in zip(new.files, paths, strict=True):
+                partition = Record(*file.partition)
+                snapshot.append_data_file(data_file(found, address, file.size, file.metadata, partition))
         transaction.set_properties(
             {note_name(holding.consumer, holding.interval): note, MERGED: merging.merge.rules.of_table.to_text()}
         )

@@ -12,12 +12,13 @@ from airflow_pravega.connections.tables import ICEBERG, check_store, check_table
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.tasks.arguments import check_known, is_known
+from airflow_pravega.tasks.arguments import check_known, is_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.store_access import accessing
+from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
 from pravega_jobs.merging.reading import change_options, merged_table
 
@@ -64,6 +65,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         ghosts: the rule for rows of the table that are not in a snapshot which ends in the range: `keep`, or `remove`,
             which is right if snapshots have all rows of the source's table. (templated)
         history: `none`, or `scd2` to keep every version of a row. (templated)
+        partition_by: the partitions of a new table, such as `["country"]`, and in Iceberg also `["day(created)",
+            "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of changes and returns the one to be merged.
         options: further options of the data source, for example `table` or `truncates`. (templated)
     """
@@ -79,6 +82,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         "unsent",
         "ghosts",
         "history",
+        "partition_by",
         *PravegaSparkRangeOperator.template_fields,
     )
 
@@ -95,12 +99,18 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         unsent: str = "fail",
         ghosts: str = "keep",
         history: str = "none",
+        partition_by: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        parts = known_texts(partition_by)
         check_known(
             table,
-            merged_table if iceberg_conn_id is None else lambda text: check_table(text, None, iceberg_conn_id),
+            lambda text: (
+                check_partitions(merged_table(text), parts)
+                if iceberg_conn_id is None
+                else check_table(text, None, iceberg_conn_id, parts)
+            ),
         )
         check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         texts = {"deletes": deletes, "new_columns": new_columns, "unsent": unsent, "ghosts": ghosts, "history": history}
@@ -116,6 +126,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         self.unsent = unsent
         self.ghosts = ghosts
         self.history = history
+        self.partition_by = partition_by
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the range and the table, then merge the range.
@@ -128,12 +139,13 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         given = cast("Mapping[str, str]", self.stream_cuts)
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
-            landing = landing_of(given)
+            landing = landing_of(given, partition_by=self.partition_by)
             target = (
                 table_in(self.table, hook.get_connection(self.iceberg_conn_id), ICEBERG)
                 if self.iceberg_conn_id
                 else merged_table(self.table)
             )
+            check_partitions(target, self.partition_by)
             access = store_access(self.aws_conn_id)
             rules = MergeRules.of(
                 self.key,
