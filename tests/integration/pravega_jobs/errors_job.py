@@ -5,6 +5,7 @@ Run as a program, it lands or replays once for each line of its input, each time
 
 import json
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -67,7 +68,7 @@ def newer(lake: Lake) -> Landed:
     return land_with_errors(lake, "monday", 2, b"new", b"both", generation=2)
 
 
-WORKS = {"land": newer, "replay": partial(replay, interval="monday")}
+WORKS: dict[str, Callable[[Lake], object]] = {"land": newer, "replay": partial(replay, interval="monday")}
 
 
 def main(kind: str) -> None:

@@ -1,5 +1,6 @@
 """Streams, frames of them, jobs in processes of their own, and sinks for queries."""
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaInfo, header
 
 Read = Callable[..., DataFrame]
 Fill = Callable[..., list[bytes]]
@@ -161,6 +164,31 @@ def write(client):
             writer.write_many([event for event, _ in events], [key for _, key in events])
 
     return write
+
+
+@pytest.fixture
+def registry(pravega_emulator):
+    """A client of the Schema Registry."""
+    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def register(registry):
+    """Makes a group with schemas and codecs; gives the header of each schema with each codec."""
+
+    def register(group, kind, schemas, codecs=("",), namespace="", name="demo.User"):
+        registry.create_group(group, GroupProperties.of(kind, "AllowAny"), namespace)
+        for codec in filter(None, codecs):
+            registry.add_codec(group, CodecType(name=codec), namespace)
+        headers = {}
+        for number, schema in enumerate(schemas):
+            version = registry.add_schema(group, SchemaInfo.of(kind, name, json.dumps(schema)), namespace)
+            for codec in codecs:
+                headers[number, codec] = header(registry.encoding_id(group, version, codec, namespace))
+        return headers
+
+    return register
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from pyspark.sql.types import StringType, StructField, StructType
 
 from aiopravega import UNBOUNDED, StreamCutRange
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import StreamSealedError
 from aiopravega.routing import SegmentMap, key_position
-from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, split_header
+from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo, split_header
 from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.task import write_plain
 from pyspark_pravega.write.write_options import WriteOptions
@@ -46,12 +45,6 @@ def orders(spark):
     return spark.range(0, ROWS, numPartitions=2).selectExpr(
         "id", "id % 7 as customer", "id / 4 as amount", "timestamp_seconds(1700000000 + id) as at"
     )
-
-
-@pytest.fixture
-def registry(pravega_emulator):
-    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
 
 
 def test_json_has_the_asked_texts_and_readers_may_want_all_fields(write, spark, events_in, make_stream, pravega_config):

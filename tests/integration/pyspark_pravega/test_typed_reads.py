@@ -10,8 +10,7 @@ from pyiceberg.catalog import load_catalog
 from pyspark.errors import AnalysisException, PySparkException
 
 from aiopravega import StreamCutRange
-from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, codec_named, header
+from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo, codec_named, header
 from pyspark_pravega.land import Iceberg, land
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "java-serializers.json").read_text())
@@ -32,12 +31,6 @@ GZIP, SNAPPY = "application/x-gzip", "application/x-snappy-framed"
 
 
 @pytest.fixture
-def registry(pravega_emulator):
-    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def write(client):
     """Writes events in order, all to one segment."""
 
@@ -46,24 +39,6 @@ def write(client):
             writer.write_many(events, ["key"] * len(events))
 
     return write
-
-
-@pytest.fixture
-def register(registry):
-    """Makes a group with schemas and codecs; gives the header of each schema with each codec."""
-
-    def register(group, kind, schemas, codecs=("",), namespace="", name="demo.User"):
-        registry.create_group(group, GroupProperties.of(kind, "AllowAny"), namespace)
-        for codec in filter(None, codecs):
-            registry.add_codec(group, CodecType(name=codec), namespace)
-        headers = {}
-        for number, schema in enumerate(schemas):
-            version = registry.add_schema(group, SchemaInfo.of(kind, name, json.dumps(schema)), namespace)
-            for codec in codecs:
-                headers[number, codec] = header(registry.encoding_id(group, version, codec, namespace))
-        return headers
-
-    return register
 
 
 @pytest.fixture

@@ -100,8 +100,9 @@ def _encoded(array: pa.Array, nulls: bool, form: JsonForm) -> pa.BinaryArray:
 
 def _simple(array: pa.Array, form: JsonForm) -> pa.BinaryArray:
     kind = array.type
-    if pa.types.is_timestamp(kind) and kind.tz is not None and form.timestamps is TimestampFormat.SQL:
-        array = array.cast(pa.timestamp(kind.unit, "UTC"))  # Arrow writes Z for this name only, as Flink does
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        # Arrow writes Z for this name only. Spark's batches have the zone of its session, frames have another one.
+        array = array.cast(pa.timestamp(kind.unit, "UTC"))
     texts = array.cast(pa.string())
     if pa.types.is_timestamp(kind) and form.timestamps is TimestampFormat.ISO:
         texts = pc.replace_substring(texts, " ", "T", max_replacements=1)
