@@ -21,7 +21,7 @@ from pravega_jobs.identity.sinks import asking_sinks, declare_sink
 from pravega_jobs.keeping.rules import KeepRules
 from pravega_jobs.landing import LandingTable, land, table_of
 from pravega_jobs.landing.land import landing_of
-from pravega_jobs.landing.rules import Action
+from pravega_jobs.landing.rules import Action, Holding
 from pravega_jobs.landing.targets import kind_of_table
 from pravega_jobs.merging import Counts, merge_changes
 from pravega_jobs.upkeep.keep_up import backlog_of, upkeep_of
@@ -41,21 +41,29 @@ _PART: Final = "keep_table"
 class Kept:
     """The result of one step of a table that follows a stream.
 
-    `action` is `nothing` for a range without events (`bytes` is 0 then), and for one that the table had already. `rows`
-    are the rows that the table has of the range; of a merge, the rows of the source that have changed. `errors` are
-    those of the errors table; None: there is none. `upkeep` is the report of an upkeep, if one was due, and
-    `upkeep_error` the reason why it was not done.
+    `action` is `nothing` for a range without events (`bytes` is 0 then, and there is no holding), and for one that the
+    table had already. `counts` are of a merge. `upkeep` is the report of an upkeep, if one was due, and `upkeep_error`
+    the reason why it was not done.
     """
 
     interval: Interval
     cuts: StreamCutRange
     action: Action
-    rows: int
     bytes: int
-    errors: int | None = None
+    holding: Holding | None = None
     counts: Counts | None = None
     upkeep: Upkept | None = None
     upkeep_error: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """The rows that the table has of the range; of a merge, the rows of the source that have changed."""
+        return 0 if self.holding is None else self.holding.rows
+
+    @property
+    def errors(self) -> int | None:
+        """The errors that the errors table has of the range; None: there is no errors table, or no event."""
+        return None if self.holding is None or self.holding.errors is None else self.holding.errors.rows
 
     @property
     def is_empty(self) -> bool:
@@ -200,10 +208,10 @@ def put_rows(
         PravegaError: the range cannot be read, or a server cannot be reached.
     """
     if size == 0:
-        return Kept(interval, cuts, Action.NOTHING, 0, 0)
+        return Kept(interval, cuts, Action.NOTHING, 0)
     if rules.merge is not None:
         merged = merge_changes(read(), table, landing_of(cuts, interval.consumer, interval.name), rules.merge)
-        return Kept(interval, cuts, merged.action, merged.holding.rows, size, counts=merged.counts)
+        return Kept(interval, cuts, merged.action, size, merged.holding, merged.counts)
     landed = land(
         read(),
         table,
@@ -215,8 +223,7 @@ def put_rows(
         errors=errors or rules.errors,
         most_errors=rules.most_errors,
     )
-    found = landed.holding.errors
-    return Kept(interval, cuts, landed.action, landed.holding.rows, size, None if found is None else found.rows)
+    return Kept(interval, cuts, landed.action, size, landed.holding)
 
 
 def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules) -> Kept:

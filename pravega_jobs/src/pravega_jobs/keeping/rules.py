@@ -101,8 +101,7 @@ class KeepRules:
         refused = [name for name, value in of_landings.items() if value]
         if refused:
             raise ConfigurationError(
-                f"{' and '.join(refused)} is for landings, and with key={key!r} changes are merged: leave it out. A "
-                "table that has partitions keeps them"
+                f"{' and '.join(refused)} is for landings, and with key={key!r} changes are merged: leave it out"
             )
         rules = MergeRules.of(key, new_columns=new_columns, **named)
         return cls({**given, **change_options(columns, given, rules)}, rules, rule, upkeep_after=upkeep_after)
