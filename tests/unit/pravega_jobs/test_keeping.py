@@ -105,13 +105,13 @@ def test_a_table_is_kept_up_when_its_own_files_say_so(tmp_path):
     assert [put(number, table, never).upkeep for number in range(4, 9)] == [None] * 5
 
 
-def test_an_upkeep_that_cannot_be_done_is_told_and_fails_nothing(tmp_path):
+def test_an_upkeep_that_cannot_be_done_is_reported_and_fails_nothing(tmp_path):
     table, rules = DeltaFolder(str(tmp_path / "orders")), KeepRules.of(upkeep_after=1)
     kept = put(1, table, KeepRules.of(upkeep_after=0))
-    told = with_upkeep(kept, DeltaFolder(str(tmp_path / "others")), rules)
-    assert told.upkeep is None
-    assert "has no Delta table" in str(told.upkeep_error)
-    assert told.to_json()["rows"] == 1
+    reported = with_upkeep(kept, DeltaFolder(str(tmp_path / "others")), rules)
+    assert reported.upkeep is None
+    assert "has no Delta table" in str(reported.upkeep_error)
+    assert reported.to_json()["rows"] == 1
 
 
 def test_rows_and_errors_of_a_range_are_counted(tmp_path):

@@ -71,7 +71,7 @@ def build_kept_table(
         database_key: of the `LandingDatabase` that has the table.
         columns: the columns of events that are decoded as JSON, or of the source's table if changes are merged, as SQL
             writes them, for example `id long, price double`.
-        options: of the read, as `pravega_jobs.frames.read_arrow` has them; they override those of the stream.
+        options: of the read, as `pravega_jobs.frames.read_arrow` has them; they override the options of the stream.
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`.
         errors: an errors table for events that cannot be decoded, named as `table` and in the same database.

@@ -114,7 +114,7 @@ def keep_table(
         table: the table, or its name as for `table_of`.
         rules: by default, all events are landed, as they are or by the group of the stream in the registry.
         consumer: the name of the job. It owns its ranges in the cut ledger.
-        interval: the name of this step, such as an hour. The same interval has the same range for ever: a program that
+        interval: the name of this step, such as an hour. The same interval has the same range forever: a program that
             is run again after a failure gives the same name.
         max_bytes: the most bytes of the range, which then ends between events. The next interval gets the rest.
         registry: the Schema Registry, by which events become columns without options.
@@ -229,7 +229,7 @@ def put_rows(
 def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules) -> Kept:
     """Keep a table up if its own metadata says that it is time, after a range was put into it and recorded as done.
 
-    An upkeep that cannot be done is no failure of the range: the reason is logged, and in the result.
+    An upkeep that cannot be done does not fail the range: the reason is logged, and in the result.
     """
     kind, after = kind_of_table(table), UPKEEP_AFTER if rules.upkeep_after is None else rules.upkeep_after
     if kept.is_empty or after == 0 or kind is None or kind.upkeep is None:

@@ -130,7 +130,7 @@ def _with_errors(options: Mapping[str, str]) -> dict[str, str]:
     if given != OnError.DEAD.value:
         raise ConfigurationError(
             f"errors is given, and the options say {_ON_ERROR}={given}: an errors table gets the events that cannot be "
-            f"decoded, which needs {_ON_ERROR}={OnError.DEAD}. Leave one of both out"
+            f"decoded, which needs {_ON_ERROR}={OnError.DEAD}. Leave one of the two out"
         )
     others = {name: text for name, text in options.items() if name.lower() != _ON_ERROR}
     return {**others, _ON_ERROR: OnError.DEAD.value}

@@ -93,7 +93,7 @@ class Backlog:
     """The work that waits for a table's next upkeep, by the table's metadata alone: no folder is listed.
 
     `small_files` would be put together now. `version` is the number of the table's current version, which each landing
-    and each merge raises: old versions and the files that only these have wait for an upkeep too.
+    and each merge raises: old versions and the files that only these have also wait for an upkeep.
     """
 
     small_files: int
