@@ -116,11 +116,9 @@ def test_a_deferred_task_goes_on_when_the_stream_moves(run, make, order, ids, me
 
 def test_changes_are_merged_in_the_order_of_the_stream(run, make, write, tmp_path):
     def change(op: str, number: int, price: float, lsn: int) -> bytes:
+        source = {"connector": "postgresql", "lsn": lsn, "ts_ms": lsn}
         row = {"id": number, "price": price}
-        source = {"connector": "postgresql", "db": "shop", "schema": "public", "table": "orders", "lsn": lsn}
-        return json.dumps(
-            {"op": op, "before": None, "after": row, "source": {**source, "ts_ms": lsn, "txId": lsn}, "ts_ms": lsn}
-        ).encode()
+        return json.dumps({"op": op, "before": None, "after": row, "source": source, "ts_ms": 1}).encode()
 
     dag = make(key=["id"], options={}, columns="id long, price double")
     write(change("c", 1, 1.0, 10), change("c", 2, 2.0, 11))
