@@ -8,8 +8,9 @@ import pytest
 from deltalake import DeltaTable
 from tests.pages.blocks import blocks_of
 
+from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
-from dagster_pravega import StreamCutPartitions, build_kept_table, build_stream_cut_sensor, pravega_stream_spec
+from dagster_pravega import StreamCutPartitions, build_kept_table, pravega_stream_spec
 
 LAKE = dg.AssetKey(["lake", "orders"])
 OWNER = "dagster/lake/orders"
@@ -111,25 +112,21 @@ def test_events_that_cannot_be_decoded_go_to_the_errors_table(run, made, order, 
     assert ids() == [1]
 
 
-def test_a_sensor_runs_each_range_as_a_partition_of_the_table(run, made, order, ids, client, stream, instance, manager):
+def test_each_range_of_a_sensor_is_a_partition_of_the_table(run, made, order, ids, client, stream, instance):
     partitions = StreamCutPartitions(str(stream), consumer="lake")
-    asset = made[1](partitions_def=partitions, consumer="lake")
-    sensor = build_stream_cut_sensor("follow", partitions_def=partitions, target=asset)
-    definitions = dg.Definitions(
-        assets=[made[0], asset],
-        sensors=[sensor],
-        resources={"pravega": manager.pravega, "pravega_arrow": manager},
-    )
-    repository = definitions.get_repository_def()
+    asset, ledger = made[1](partitions_def=partitions, consumer="lake"), client.cut_ledger(stream.scope)
+    ledger.create()
+    start = client.head(stream)
     for number in (1, 2):
         order(number)
-        with dg.build_sensor_context(instance=instance, repository_def=repository, sensor_name="follow") as context:
-            found = sensor.evaluate_tick(context)
-        [request] = found.run_requests
-        instance.add_dynamic_partitions(partitions.name, [request.partition_key])
-        kept = run(asset, partition_key=request.partition_key)
-        assert (kept["pravega/rows"], kept["pravega/interval"]) == (1, request.partition_key)
-        assert client.cut_ledger(stream.scope).find(Interval("lake", stream, request.partition_key)).is_done
+        interval, end = Interval("lake", stream, f"range {number}"), client.tail(stream)
+        ledger.claim(interval, StreamCutRange(start, end))
+        instance.add_dynamic_partitions(partitions.name, [interval.name])
+        kept = run(asset, partition_key=interval.name)
+        assert (kept["pravega/rows"], kept["pravega/interval"]) == (1, interval.name)
+        assert ledger.find(interval).is_done
+        start = end
+    assert run(asset, partition_key="range 1")["pravega/landing"] == "nothing"
     assert ids() == [1, 2]
 
 
