@@ -6,6 +6,7 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.assets.cdc import pravega_cdc_asset
 from dagster_pravega.assets.external import build_external_assets
+from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
 from dagster_pravega.assets.observed import observe_pravega_stream
 from dagster_pravega.checks.cdc_drift import build_cdc_drift_check
@@ -21,6 +22,7 @@ from dagster_pravega.checks.landed_errors import build_landed_errors_check
 from dagster_pravega.checks.row_count import build_row_count_check
 from dagster_pravega.components.cdc_component import PravegaCdcComponent
 from dagster_pravega.components.component import PravegaStreamComponent
+from dagster_pravega.components.kept_component import PravegaKeptTableComponent
 from dagster_pravega.components.scope_component import PravegaScopeComponent
 from dagster_pravega.io.arrow_io import PravegaArrowIOManager, StreamBatches
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
@@ -48,6 +50,7 @@ __all__ = [
     "ObjectStore",
     "PravegaArrowIOManager",
     "PravegaCdcComponent",
+    "PravegaKeptTableComponent",
     "PravegaResource",
     "PravegaScopeComponent",
     "PravegaSparkIOManager",
@@ -66,6 +69,7 @@ __all__ = [
     "build_debezium_streams",
     "build_decode_errors_check",
     "build_external_assets",
+    "build_kept_table",
     "build_landed_asset",
     "build_landed_errors_check",
     "build_ledger_maintenance",

@@ -177,6 +177,12 @@ def after_landed(ran: Ran) -> None:
     assert sorted(pyarrow.parquet.read_table(f"{ran.folder}/orders")["order"].to_pylist()) == list(range(len(ORDERS)))
 
 
+def after_kept(ran: Ran) -> None:
+    assert (ran.result("keep")["rows"], ran.result("keep")["errors"]) == (len(ORDERS), 0)
+    found = DeltaTable(f"{ran.folder}/orders").to_pyarrow_table()["order"].to_pylist()
+    assert sorted(found) == list(range(len(ORDERS)))
+
+
 def after_merged(ran: Ran) -> None:
     assert ran.result("merge")["inserted"] == 3
     assert sorted(DeltaTable(f"{ran.folder}/orders").to_pyarrow_table()["id"].to_pylist()) == [1, 2, 3]
@@ -216,6 +222,7 @@ EXAMPLES = {
     "flights_month": Example(after_month, month, logical_date=FEBRUARY),
     "flights_year": Example(after_year, year),
     "delays_schema": Example(after_schema),
+    "orders_kept": Example(after_kept, orders),
     "orders_landed": Example(after_landed, orders),
     "orders_merged": Example(after_merged, changes),
     "orders_watched": Example(after_watched, orders),

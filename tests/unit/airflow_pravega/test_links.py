@@ -48,6 +48,7 @@ WITHOUT = {
 OF_CONSUMERS = {
     "PravegaCdcMergeOperator",
     "PravegaEventTimeSensor",
+    "PravegaKeepTableOperator",
     "PravegaLandOperator",
     "PravegaReadEventsOperator",
     "PravegaSparkReadOperator",

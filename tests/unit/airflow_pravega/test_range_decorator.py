@@ -4,6 +4,7 @@ import pytest
 from airflow.sdk import DAG, task
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.operators.keep_table import PravegaKeepTableOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from airflow_pravega.tasks.claimants import finishing_tasks
 
@@ -36,6 +37,13 @@ def test_the_sensor_knows_the_functions_that_finish_its_range():
         task(task_id="plain")(count)(wait.output)
     assert finishing_tasks(wait) == ["by_name", "by_position", "mapped", "mapped_spark"]
     assert finishing_tasks(other) == ["mapped"]
+
+
+def test_a_task_that_keeps_a_table_finishes_its_own_range():
+    with DAG("dag"):
+        keep = PravegaKeepTableOperator(task_id="keep", stream="web/visits", table="delta:/lake/visits")
+        task.pravega_range(task_id="after")(count)(keep.output)
+    assert finishing_tasks(keep) == ["keep"]
 
 
 async def asynchronous(visits):

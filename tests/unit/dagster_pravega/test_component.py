@@ -14,7 +14,13 @@ from dagster.components.core.package_entry import discover_package_objects, get_
 from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
-from dagster_pravega import PravegaCdcComponent, PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
+from dagster_pravega import (
+    PravegaCdcComponent,
+    PravegaKeptTableComponent,
+    PravegaScopeComponent,
+    PravegaStreamComponent,
+    StreamCutPartitions,
+)
 from dagster_pravega.components.connection import Connection
 
 ORDERS: dict[str, Any] = {
@@ -131,11 +137,13 @@ def test_dg_finds_the_component_by_the_entry_point():
 
     assert found == {
         "PravegaCdcComponent": PravegaCdcComponent,
+        "PravegaKeptTableComponent": PravegaKeptTableComponent,
         "PravegaScopeComponent": PravegaScopeComponent,
         "PravegaStreamComponent": PravegaStreamComponent,
     }
     assert sorted(key.to_typename() for key in discover_package_objects([module])) == [
         "dagster_pravega.PravegaCdcComponent",
+        "dagster_pravega.PravegaKeptTableComponent",
         "dagster_pravega.PravegaScopeComponent",
         "dagster_pravega.PravegaStreamComponent",
     ]

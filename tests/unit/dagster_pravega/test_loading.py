@@ -14,6 +14,7 @@ from dagster_pravega import (
     build_debezium_check,
     build_debezium_streams,
     build_decode_errors_check,
+    build_kept_table,
     build_landed_asset,
     build_ledger_maintenance,
     build_row_count_check,
@@ -50,6 +51,7 @@ def of_stream(name: str) -> dg.Definitions:
             of_range,
             of_day,
             build_landed_asset(spec, key=["lake", name], table=f"parquet:/lake/{name}", since="last"),
+            build_kept_table(spec, key=["kept", name], table=f"delta:/kept/{name}"),
             pravega_cdc_asset(spec, key=["like", name], table=f"delta:/like/{name}", key_of_rows="id", since="last"),
         ],
         asset_checks=[

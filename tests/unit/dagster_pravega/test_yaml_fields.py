@@ -13,11 +13,12 @@ from tests.pages.blocks import blocks_of
 
 from dagster_pravega import (
     PravegaCdcComponent,
+    PravegaKeptTableComponent,
     PravegaScopeComponent,
     PravegaStreamComponent,
 )
 
-COMPONENTS = (PravegaCdcComponent, PravegaScopeComponent, PravegaStreamComponent)
+COMPONENTS = (PravegaCdcComponent, PravegaKeptTableComponent, PravegaScopeComponent, PravegaStreamComponent)
 STREAM: dict[str, Any] = {"stream": "shop/orders"}
 LAG: dict[str, Any] = {"consumer": "billing", "warn_bytes": "{{ env.BYTES }}", "warn_after": "{{ env.TIME }}"}
 SENSOR: dict[str, Any] = {"name": "next", "consumer": "billing", "target": "key:bills"}

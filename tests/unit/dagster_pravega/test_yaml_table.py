@@ -12,6 +12,7 @@ from dagster_pravega import (
     LandingDatabase,
     ObjectStore,
     PravegaCdcComponent,
+    PravegaKeptTableComponent,
     PravegaResource,
     PravegaScopeComponent,
     PravegaSparkIOManager,
@@ -60,6 +61,25 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
             ),
             **dict.fromkeys(("required_resource_keys", "resource_defs", "output_required"), "for functions of assets"),
             **dict.fromkeys(("op_tags", "backfill_policy", "pool"), "post_processing of Dagster's own, or Python"),
+        },
+    ),
+    (
+        "build_kept_table",
+        [PravegaKeptTableComponent],
+        {"database_key": "database", "io_manager_key": "arrow"},
+        {
+            "key": "the field `key`",
+            "is_virtual": "of other kinds of assets",
+            **dict.fromkeys(
+                ("compute_fn", "ins", "check_specs", "config_schema", "dagster_type", "hooks", "io_manager_def"),
+                "objects of Python",
+            ),
+            **dict.fromkeys(("required_resource_keys", "resource_defs", "output_required"), "for functions of assets"),
+            **dict.fromkeys(
+                ("op_tags", "backfill_policy", "pool", "retry_policy"), "post_processing of Dagster's own, or Python"
+            ),
+            "key_prefix": "a part of the key",
+            "name": "the last part of the key",
         },
     ),
     (
@@ -120,7 +140,11 @@ IN_PYTHON_ONLY = {
     "complete_partitions_sensor",
 }
 # The signatures from which `**attributes` are.
-ATTRIBUTES: dict[str, Any] = {"pravega_stream_spec": dg.AssetSpec.__new__, "pravega_cdc_asset": dg.asset}
+ATTRIBUTES: dict[str, Any] = {
+    "pravega_stream_spec": dg.AssetSpec.__new__,
+    "pravega_cdc_asset": dg.asset,
+    "build_kept_table": dg.asset,
+}
 
 
 def parameters(owner: Any) -> set[str]:

@@ -110,7 +110,7 @@ def pravega_cdc_asset(
         key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
     )
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
-    known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
+    known = stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
     reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}, **keys.of_input(table)}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
@@ -142,7 +142,7 @@ def pravega_cdc_asset(
     return asset
 
 
-def _stream_options(stream: AssetLike) -> dict[str, str]:
+def stream_options(stream: AssetLike) -> dict[str, str]:
     """The options of the stream's spec; options of the input override them."""
     given = plain(stream.metadata.get(OPTIONS_KEY, {})) if isinstance(stream, dg.AssetSpec) else {}
     return {str(name): str(text) for name, text in given.items()}

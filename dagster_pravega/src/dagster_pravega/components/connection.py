@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from dagster_pravega.components.fields import (
     NO_SECRETS,
     VARIABLE,
+    Options,
     Variable,
     check_variable,
     matching,
@@ -25,6 +26,7 @@ from dagster_pravega.components.fields import (
     texts_without,
 )
 from dagster_pravega.components.yaml_part import YamlPart, refused
+from dagster_pravega.io.arrow_io import PravegaArrowIOManager
 from dagster_pravega.io.io_manager import PravegaSparkIOManager
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
@@ -217,6 +219,25 @@ class Spark(ResourcePart):
             for secret in (is_secret_option(name.removesuffix(OF_VARIABLE)),)
         }
         return shared((self, connection), lambda: PravegaSparkIOManager(pravega=pravega, **fields))
+
+
+class Arrow(ResourcePart):
+    """Fields of `PravegaArrowIOManager`."""
+
+    registry: Registry | None = Field(
+        default=None, description="the Schema Registry; {} is the one of the environment", examples=[{}]
+    )
+    options: Options = Field(default={}, description="more options of reads and writes; not for secrets")
+
+    def manager(self, connection: Connection) -> PravegaArrowIOManager:
+        """The IO manager of a cluster; this process makes it once."""
+        pravega, registry = connection.resource(), None if self.registry is None else self.registry.resource()
+        options = texts_of(self.options)
+
+        def make() -> PravegaArrowIOManager:
+            return PravegaArrowIOManager(pravega=pravega, schema_registry=registry, options=options)
+
+        return shared((self, connection), make)
 
 
 def shared(part: Any, make: Callable[[], R]) -> R:

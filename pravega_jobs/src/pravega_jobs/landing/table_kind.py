@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pravega_jobs.merging.target import MergeTarget
-    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
+    from pravega_jobs.upkeep.rules import Backlog, UpkeepRules, Upkept
 
 
 class LandingTable(Protocol):
@@ -108,6 +108,19 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
+class KindUpkeep:
+    """The upkeep of tables of a kind.
+
+    Args:
+        keep_up: keeps a table up.
+        backlog: counts the work that waits for the next upkeep, by the table's metadata.
+    """
+
+    keep_up: "Callable[[Any, UpkeepRules], Upkept]"
+    backlog: "Callable[[Any, UpkeepRules], Backlog]"
+
+
+@dataclass(frozen=True, slots=True)
 class TableKind:
     """A kind of table; `landing.tables.KINDS` has one entry for each.
 
@@ -124,7 +137,7 @@ class TableKind:
         has_address: True if the texts are addresses of databases, which may have a password.
         merges: makes the target of merges from a table; None: changes cannot be merged into it.
         merge_advice: a sentence for those who want to merge changes into a table of a kind without `merges`.
-        upkeep: keeps a table up, by rules; None: the kind has no upkeep.
+        upkeep: the upkeep of its tables; None: the kind has no upkeep.
         upkeep_advice: a sentence for those who want to keep up a table of a kind without `upkeep`.
     """
 
@@ -140,5 +153,5 @@ class TableKind:
     has_address: bool = False
     merges: "Callable[[Any], MergeTarget] | None" = None
     merge_advice: str = ""
-    upkeep: "Callable[[Any, UpkeepRules], Upkept] | None" = None
+    upkeep: KindUpkeep | None = None
     upkeep_advice: str = ""

@@ -1,5 +1,8 @@
 """Merged tables as they are now: their targets of merges, and their columns and rows by what their formats note."""
 
+from collections.abc import Callable
+from typing import Any
+
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing import targets as tables
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
@@ -17,9 +20,18 @@ def merge_target(table: LandingTable) -> MergeTarget:
     Raises:
         ConfigurationError: changes cannot be merged into tables of this kind.
     """
+    return merges_of(table)(table)
+
+
+def merges_of(table: LandingTable) -> Callable[[Any], MergeTarget]:
+    """A function that makes the target of merges of a table. No server is asked.
+
+    Raises:
+        ConfigurationError: changes cannot be merged into tables of this kind.
+    """
     kind = tables.kind_of_table(table)
     if kind is not None and kind.merges is not None:
-        return kind.merges(table)
+        return kind.merges
     advice = f". {kind.merge_advice}" if kind is not None and kind.merge_advice else ""
     raise ConfigurationError(
         f"changes cannot be merged into a {type(table).__name__}: use {tables.forms_of(merged_kinds())}{advice}"

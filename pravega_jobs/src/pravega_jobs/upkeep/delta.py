@@ -20,7 +20,7 @@ from pravega_jobs.landing.locations import StoreLocation, store_answers
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
 from pravega_jobs.upkeep.leftovers import remove_empty, remove_staged, staged_name
-from pravega_jobs.upkeep.rules import UpkeepRules, Upkept, groups
+from pravega_jobs.upkeep.rules import Backlog, UpkeepRules, Upkept, groups
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -58,6 +58,16 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
             removed_files=len(removed) + staged_files,
             removed_bytes=sum(removed) + staged_bytes,
         )
+
+
+def backlog(folder: DeltaFolder, rules: UpkeepRules) -> Backlog:
+    """The work that waits for the next upkeep.
+
+    Raises:
+        ConfigurationError: there is no table, or it has features that are not understood.
+    """
+    table = _checked(folder.stored.table(), folder)
+    return Backlog(_planned(table, rules)[0], table.version())
 
 
 def _keep_up_in_store(folder: DeltaFolder, store: StoreLocation, rules: UpkeepRules) -> Upkept:

@@ -75,7 +75,7 @@ class Compaction(Counts):
     def run(self) -> None:
         """Put files together."""
         table = self.named.load()
-        found = [_Group(each) for each in _small(table, self.rules.target_file_bytes)]
+        found = [_Group(each) for each in small_files(table, self.rules.target_file_bytes)]
         if self.rules.dry_run or not found:
             self.count(found)
             return
@@ -125,7 +125,7 @@ class StoreCompaction(Counts):
         """
         for _ in range(_STORE_TRIES):
             table = self.named.load()
-            found = [_Group(each) for each in _small(table, self.rules.target_file_bytes)]
+            found = [_Group(each) for each in small_files(table, self.rules.target_file_bytes)]
             if self.rules.dry_run or not found or self._is_done(table, found):
                 self.count(found)
                 return
@@ -182,7 +182,7 @@ def _replace(table: "Table", found: Sequence[_Group]) -> None:
         snapshot.commit()
 
 
-def _small(table: "Table", target: int) -> Iterator[list["FileScanTask"]]:
+def small_files(table: "Table", target: int) -> Iterator[list["FileScanTask"]]:
     """Groups of small files of one partition."""
     by_partition: dict[str, list[tuple[FileScanTask, int]]] = {}
     for task in _live(table).values():

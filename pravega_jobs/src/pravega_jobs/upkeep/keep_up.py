@@ -6,8 +6,8 @@ from functools import partial
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing import targets
-from pravega_jobs.landing.table_kind import LandingTable
-from pravega_jobs.upkeep.rules import KEEP, TARGET_FILE_BYTES, UpkeepRules, Upkept
+from pravega_jobs.landing.table_kind import KindUpkeep, LandingTable
+from pravega_jobs.upkeep.rules import KEEP, TARGET_FILE_BYTES, Backlog, UpkeepRules, Upkept
 
 
 def keep_up(
@@ -48,6 +48,21 @@ def upkeep_of(table: LandingTable | str) -> Callable[[UpkeepRules], Upkept]:
     Raises:
         ConfigurationError: the text names no table, or the kind of the table has no upkeep.
     """
+    upkeep, found = _upkeep_of(table)
+    return partial(upkeep.keep_up, found)
+
+
+def backlog_of(table: LandingTable | str) -> Callable[[UpkeepRules], Backlog]:
+    """A function that counts the work that waits for a table's next upkeep. No server is asked before it is called.
+
+    Raises:
+        ConfigurationError: the text names no table, or the kind of the table has no upkeep.
+    """
+    upkeep, found = _upkeep_of(table)
+    return partial(upkeep.backlog, found)
+
+
+def _upkeep_of(table: LandingTable | str) -> tuple[KindUpkeep, LandingTable]:
     found = targets.table_of(table) if isinstance(table, str) else table
     kind = targets.kind_of_table(found)
     if kind is None or kind.upkeep is None:
@@ -55,4 +70,4 @@ def upkeep_of(table: LandingTable | str) -> Callable[[UpkeepRules], Upkept]:
         advice = "" if kind is None or not kind.upkeep_advice else f"{kind.upkeep_advice}. "
         forms = targets.forms_of([each for each in targets.KINDS if each.upkeep is not None])
         raise ConfigurationError(f"tables of {title} have no upkeep here. {advice}Use it for {forms}")
-    return partial(kind.upkeep, found)
+    return kind.upkeep, found

@@ -88,6 +88,22 @@ class Upkept:
         return f"{self.table}: {'; '.join(parts)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The work that waits for a table's next upkeep, by the table's metadata alone: no folder is listed.
+
+    `small_files` would be put together now. `version` is the number of the table's current version, which each landing
+    and each merge raises: old versions and the files that only these have also wait for an upkeep.
+    """
+
+    small_files: int
+    version: int
+
+    def is_due(self, after: int) -> bool:
+        """True if an upkeep is due, which comes after so many small files, and with each version of so many."""
+        return self.small_files >= after or (self.version > 0 and self.version % after == 0)
+
+
 def groups(files: Iterable[tuple[T, int]], target: int) -> list[list[T]]:
     """Files that are put together, each in one group of two or more; files of the target size and above in none.
 

@@ -193,6 +193,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.debezium_streams",
             "operators.ledger",
             "operators.upkeep",
+            "operators.keep_table",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),
         "triggers": _modules(

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 from pravega_jobs.landing.delta import DeltaFolder
 from pravega_jobs.landing.delta_holdings import DELTALAKE
 from pravega_jobs.landing.partition_by import Partitions
-from pravega_jobs.landing.table_kind import TableKind
+from pravega_jobs.landing.table_kind import KindUpkeep, TableKind
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
-    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
+    from pravega_jobs.upkeep.rules import Backlog, UpkeepRules, Upkept
 
 
 def _target(table: DeltaFolder) -> "MergeTarget":
@@ -24,6 +24,12 @@ def _upkeep(table: DeltaFolder, rules: "UpkeepRules") -> "Upkept":
     return keep_up(table, rules)
 
 
+def _backlog(table: DeltaFolder, rules: "UpkeepRules") -> "Backlog":
+    from pravega_jobs.upkeep.delta import backlog
+
+    return backlog(table, rules)
+
+
 KIND: Final = TableKind(
     title="Delta",
     words=("delta",),
@@ -35,5 +41,5 @@ KIND: Final = TableKind(
     partitions=Partitions.COLUMNS,
     names_folder=True,
     merges=_target,
-    upkeep=_upkeep,
+    upkeep=KindUpkeep(_upkeep, _backlog),
 )

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.iceberg import PYICEBERG, Iceberg
 from pravega_jobs.landing.partition_by import Partitions
-from pravega_jobs.landing.table_kind import TableKind
+from pravega_jobs.landing.table_kind import KindUpkeep, TableKind
 
 if TYPE_CHECKING:
     from pravega_jobs.merging.target import MergeTarget
-    from pravega_jobs.upkeep.rules import UpkeepRules, Upkept
+    from pravega_jobs.upkeep.rules import Backlog, UpkeepRules, Upkept
 
 
 def _table(text: str) -> Iceberg:
@@ -33,6 +33,14 @@ def _upkeep(table: Iceberg, rules: "UpkeepRules") -> "Upkept":
     return keep_up(table, rules)
 
 
+def _backlog(table: Iceberg, rules: "UpkeepRules") -> "Backlog":
+    try:
+        from pravega_jobs.upkeep.iceberg import backlog
+    except ImportError:
+        raise PYICEBERG.missing("tables of Iceberg") from None
+    return backlog(table, rules)
+
+
 KIND: Final = TableKind(
     title="Iceberg",
     words=("iceberg",),
@@ -43,5 +51,5 @@ KIND: Final = TableKind(
     library=PYICEBERG,
     partitions=Partitions.FUNCTIONS,
     merges=_target,
-    upkeep=_upkeep,
+    upkeep=KindUpkeep(_upkeep, _backlog),
 )

@@ -25,14 +25,20 @@ def check_table(
     Raises:
         ConfigurationError: there is no such table, it cannot have the partitions, or both connections are given.
     """
+    check_partitions(named_table(text, postgres_conn_id, iceberg_conn_id), partition_by)
+
+
+def named_table(text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None) -> LandingTable:
+    """The table that arguments of an operator name, without secrets, for checks; no connection is read.
+
+    Raises:
+        ConfigurationError: there is no such table, or both connections are given.
+    """
     if postgres_conn_id is not None and iceberg_conn_id is not None:
         raise ConfigurationError(f"{POSTGRES} and {ICEBERG} are given, but a table is in one of them: give that one")
-    table: LandingTable
     if iceberg_conn_id is not None:
-        table = catalog_table(text, iceberg_conn_id, {}, ICEBERG)
-    else:
-        table = shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
-    check_partitions(table, partition_by)
+        return catalog_table(text, iceberg_conn_id, {}, ICEBERG)
+    return shown_table(text, None if postgres_conn_id is None else "", POSTGRES)
 
 
 def check_store(text: str, iceberg_conn_id: str | None, aws_conn_id: str | None) -> None:

@@ -160,7 +160,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             self.lineage = Lineage((range_read(taken.client.config, taken.stream, taken.range, given),))
             put, sink = self._target(hook, context, given)
             declare(taken.client, taken.stream, given, sink, context)
-            with _registry(hook) as registry:
+            with registry_of(hook) as registry:
                 options = with_columns(self.options, self.columns)
                 with work(taken, registry, options, whole_number("largest", self.largest)) as made:
                     return made if put is None else put(taken, registry, made)
@@ -246,7 +246,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
 
 
 @contextmanager
-def _registry(hook: PravegaHook) -> "Iterator[SchemaRegistry | None]":
+def registry_of(hook: PravegaHook) -> "Iterator[SchemaRegistry | None]":
     """A client of the registry that the connection names; None: it names none."""
     if not hook.names_registry():
         yield None

@@ -99,7 +99,12 @@ async def with_parts(ledger: CutLedger, record: CutRecord, claimant: Claimant, c
 
 
 def finishing_tasks(task: Any) -> list[str]:
-    """The tasks of the DAG that take the range of a task and finish its interval: it is done when all of them are."""
+    """The tasks of the DAG that take the range of a task and finish its interval: it is done when all of them are.
+
+    A task that processes the range that it takes is the only one: others get its result, which is not the range.
+    """
+    if isinstance(task, ProcessesInterval):
+        return [task.task_id]
     return sorted(other.task_id for other in task.dag.tasks if other.task_id != task.task_id and _takes(other, task))
 
 

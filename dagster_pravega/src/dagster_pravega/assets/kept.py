@@ -1,0 +1,202 @@
+"""Tables as assets that follow a stream, from the next range to the upkeep, without Spark."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import dagster as dg
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Interval
+from dagster_pravega.assets.cdc import MERGE_KEY, stream_options
+from dagster_pravega.assets.landed import ACTION_KEY, declare_table, interval_reads, landed_interval
+from dagster_pravega.io.arrow_io import StreamBatches
+from dagster_pravega.metadata.columns import arrow_schema
+from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
+from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY, EVENTS_KEY, ROWS_KEY, updated_at
+from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
+from dagster_pravega.metadata.spec import OPTIONS_KEY, AssetLike, asset_key_of
+from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
+from pravega_jobs.keeping import KeepRules, Kept, put_rows, with_upkeep
+from pravega_jobs.landing import LandingTable, folder_of, kind_of_table
+from pravega_jobs.landing.store_access import accessing
+from pravega_jobs.merging.state import state_of
+
+_ROWS_KEY: Final = "pravega/rows"
+_UPKEEP_KEY: Final = "pravega/upkeep"
+_LAST: Final = "last"
+
+
+def build_kept_table(
+    stream: AssetLike,
+    *,
+    key: "dg.AssetKey | str | list[str]",
+    table: str,
+    database_key: str | None = None,
+    catalog_key: str | None = None,
+    store_key: str | None = None,
+    columns: str | None = None,
+    options: Mapping[str, str] | None = None,
+    new_columns: str = "fail",
+    partition_by: Sequence[str] = (),
+    errors: str | None = None,
+    most_errors: int | str | None = None,
+    key_of_rows: Sequence[str] | str = (),
+    deletes: str | None = None,
+    unsent: str | None = None,
+    ghosts: str | None = None,
+    history: str | None = None,
+    upkeep_after: int | None = None,
+    partitions_def: StreamCutPartitions | None = None,
+    since: str | None = None,
+    consumer: str | None = None,
+    input_metadata: Mapping[str, Any] | None = None,
+    io_manager_key: str = "pravega_arrow",
+    **attributes: Any,
+) -> dg.AssetsDefinition:
+    """An asset: a table that follows a stream, without Spark.
+
+    A run takes the next range of its consumer, lands the events in the table or, with `key_of_rows`, merges them as
+    Debezium's changes, records the range as done, and puts small files together if there are many. A run that is
+    killed, retried or executed again adds nothing that the table has. A range without events leaves the table alone.
+
+    The materialization has the metadata of `RangeRead.metadata` (range, interval, events, bytes), the number of the
+    range's rows in the table (`pravega/rows`; of a merge, the rows of the source that have changed), its errors, the
+    rows of the whole table and its columns if its format has them, `pravega/landing` or `pravega/merge` with the
+    action, the counts of a merge, and `pravega/upkeep`: what was put together, or why it was not.
+
+    Args:
+        stream: the asset of the stream, or its key.
+        key: of the new asset.
+        table: `parquet:/folder`, `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table`; with
+            `database_key`, the table's name with or without its schema.
+        database_key: of the `LandingDatabase` that has the table.
+        catalog_key: of the `IcebergCatalog` that has the table; the table is named `namespace.table` or
+            `iceberg:catalog/namespace.table`.
+        store_key: of the `ObjectStore` with the files of the table.
+        columns: the columns of events that are decoded as JSON, or of the source's table if changes are merged, as SQL
+            writes them, for example `id long, price double`.
+        options: of the read, as `pravega_jobs.frames.read_arrow` has them; they override the options of the stream.
+        new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
+        partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`.
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database.
+        most_errors: the most errors that a range may have, such as `100` or `1%` of all rows.
+        key_of_rows: the columns that identify a row of the source: the events are changes as Debezium writes them, and
+            are merged into a table of Delta or Iceberg. Empty: all events are landed.
+        deletes: of merges: `hard` (by default) removes rows, `soft` keeps them with `_deleted`.
+        unsent: of merges: an update that lacks values, of a row that the table does not have: `fail` (by default) or
+            `null`.
+        ghosts: of merges: rows that a later snapshot does not have: `keep` (by default) or `remove`.
+        history: `none` (by default), or `scd2` to keep every version of a row.
+        upkeep_after: the number of small files, and of versions of the table, after which it is kept up; 0: never. By
+            default 100, of tables of Delta and Iceberg.
+        partitions_def: partitions that a sensor of `build_stream_cut_sensor` adds: a run for each range. By default
+            each run takes what came since the last one.
+        since: the start of the first run, without `partitions_def`: `last` (the head, by default) or `latest`.
+        consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key. Partitions have
+            their own.
+        input_metadata: more metadata of the input, such as `pravega/on_truncated`.
+        io_manager_key: of the `PravegaArrowIOManager`.
+        **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
+
+    Raises:
+        ConfigurationError: the text does not name a table, or arguments cannot work or do not go together.
+    """
+    made = dg.AssetKey.from_coercible(key)
+    keys = TableKeys(database_key, catalog_key, store_key)
+    known = stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
+    rules = KeepRules.of(
+        columns=columns,
+        options=known,
+        new_columns=new_columns,
+        partition_by=partition_by,
+        errors=errors,
+        most_errors=most_errors,
+        key=key_of_rows,
+        deletes=deletes,
+        unsent=unsent,
+        ghosts=ghosts,
+        history=history,
+        upkeep_after=upkeep_after,
+    )
+    checked = keys.check(table)
+    rules.check(checked)
+    if errors is not None:
+        keys.check(errors)
+    if partitions_def is None:
+        since = since or _LAST
+    elif not isinstance(partitions_def, StreamCutPartitions):
+        raise ConfigurationError(
+            f"asset {made.to_user_string()} has other partitions than StreamCutPartitions: a table follows the ranges "
+            "of a consumer. For other partitions use build_landed_asset"
+        )
+    owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
+    reads |= {OPTIONS_KEY: dict(rules.options), **keys.of_input(table)}
+
+    def kept(context: dg.AssetExecutionContext, events: StreamBatches) -> dg.MaterializeResult[None]:
+        with failing_for_good(), accessing(keys.access(context.resources)):
+            _check_not_rebuilt(context.run)
+            taken, target = landed_interval(events.ranges, owner), keys.table(table, context.resources)
+            beside = None if errors is None else keys.table(errors, context.resources)
+            declare_table(context, events.ranges, rules.kind, keys.sink(table), taken)
+            interval = Interval(taken.consumer, events.stream, taken.name)
+            done = put_rows(lambda: events.reader, events.size, interval, taken.cuts, target, rules, beside)
+            metadata = events.metadata()
+            events.ranges.finish()
+            done = with_upkeep(done, target, rules)
+            context.log.info("%s", done)
+            metadata |= {**_described(table, done, rules), **_errors(done, errors), **_state(target)}
+        return dg.MaterializeResult(metadata=metadata, data_version=events.data_version)
+
+    kind = kind_of_table(checked)
+    asset: dg.AssetsDefinition = dg.asset(
+        key=made,
+        ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        partitions_def=partitions_def,
+        required_resource_keys=keys.required,
+        kinds={*(() if kind is None else (kind.icon,)), *attributes.pop("kinds", ())},
+        metadata={TABLE_KEY: table, **attributes.pop("metadata", {})},
+        **attributes,
+    )(kept)
+    return asset
+
+
+def _check_not_rebuilt(run: dg.DagsterRun) -> None:
+    if generation_of(None, run) != 1:
+        raise ConfigurationError(
+            f"the run has the tag {REBUILD_TAG!r}, but this asset takes each range once: to replace rows of landed "
+            "ranges, use build_landed_asset"
+        )
+
+
+def _described(table: str, done: Kept, rules: KeepRules) -> dict[str, Any]:
+    folder, found = folder_of(table), {} if done.counts is None else asdict(done.counts)
+    added = found.pop("new_columns", None)
+    described = {
+        TABLE_KEY: table if folder is None else dg.MetadataValue.path(folder),
+        ACTION_KEY if rules.merge is None else MERGE_KEY: done.action.value,
+        _ROWS_KEY: done.rows,
+        **{f"pravega/{name}": number for name, number in found.items()},
+        **({"pravega/new_columns": added} if added else {}),
+        **({} if done.holding is None else updated_at(done.holding.landed_at)),
+    }
+    if done.is_empty:
+        described[EVENTS_KEY] = 0
+    elif rules.merge is None:  # rows are events, also if they were not read
+        described[EVENTS_KEY] = done.rows + (done.errors or 0)
+    if done.upkeep is not None or done.upkeep_error is not None:
+        described[_UPKEEP_KEY] = done.upkeep_error or str(done.upkeep)
+    return described
+
+
+def _errors(done: Kept, errors: str | None) -> dict[str, Any]:
+    return {} if done.errors is None else {ERRORS_KEY: done.errors, ERRORS_TABLE_KEY: errors}
+
+
+def _state(target: LandingTable) -> dict[str, Any]:
+    """The columns and the rows of the whole table, if its format has them."""
+    state = state_of(target)
+    if state is None:
+        return {}
+    return {**arrow_schema(state.columns), **({} if state.rows is None else {ROWS_KEY: state.rows})}

@@ -1,0 +1,136 @@
+"""Rules by which a table follows a stream, as users write them. No server is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Self
+
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.decoding.options import OnError
+from pravega_jobs.landing import LandingTable
+from pravega_jobs.landing.errors import check_errors
+from pravega_jobs.landing.rules import Evolution, choice
+from pravega_jobs.landing.targets import check_partitions
+from pravega_jobs.merging.reading import change_options
+from pravega_jobs.merging.rules import MergeRules
+from pravega_jobs.merging.state import merges_of
+from pravega_jobs.spark.options import with_columns
+from pravega_jobs.upkeep.keep_up import upkeep_of
+from pravega_jobs.upkeep.rules import UpkeepRules
+
+_OF_MERGES: Final = ("deletes", "unsent", "ghosts", "history")
+_ON_ERROR: Final = "on_error"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepRules:
+    """Rules by which a table follows a stream; `of` takes them as users write them.
+
+    Args:
+        options: of the read of a range.
+        merge: the rules of merges; None: ranges are landed.
+        new_columns: the treatment of columns that the table lacks, in landings.
+        partition_by: the partitions of a table that is new, in landings.
+        errors: the name of the errors table of landings, as users write it; None: there is none.
+        most_errors: the most errors of a landing.
+        upkeep_after: the number of small files, and of versions, after which the table is kept up; 0: never. None: as
+            often as by default, if tables of the kind have an upkeep.
+        upkeep: the settings of the upkeep.
+    """
+
+    options: Mapping[str, str]
+    merge: MergeRules | None = None
+    new_columns: Evolution = Evolution.FAIL
+    partition_by: tuple[str, ...] = ()
+    errors: str | None = None
+    most_errors: int | str | None = None
+    upkeep_after: int | None = None
+    upkeep: UpkeepRules = field(default_factory=UpkeepRules)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        columns: str | None = None,
+        options: Mapping[str, str] | None = None,
+        new_columns: str = Evolution.FAIL,
+        partition_by: Sequence[str] = (),
+        errors: str | None = None,
+        most_errors: int | str | None = None,
+        key: Sequence[str] | str = (),
+        deletes: str | None = None,
+        unsent: str | None = None,
+        ghosts: str | None = None,
+        history: str | None = None,
+        upkeep_after: int | None = None,
+    ) -> Self:
+        """The rules that texts name.
+
+        Args:
+            columns: the columns of events that are decoded as JSON, or of the source's table, as SQL writes them.
+            options: of the read, as `pravega_jobs.frames.read_arrow` has them.
+            new_columns: `fail`, `ignore` or `add`.
+            partition_by: as `land` has it.
+            errors: the errors table for events that cannot be decoded. The read has `on_error=dead` then.
+            most_errors: as `land` has it.
+            key: the columns that identify a row: the events are Debezium's changes, and are merged. Empty: all events
+                are landed.
+            deletes: as `merge_into` has it, with a key only; so are `unsent`, `ghosts` and `history`.
+            unsent: of a merge.
+            ghosts: of a merge.
+            history: of a merge.
+            upkeep_after: the number of small files, and of versions, after which the table is kept up; 0: never.
+
+        Raises:
+            ConfigurationError: a value cannot work, or does not go with the others.
+        """
+        if upkeep_after is not None and upkeep_after < 0:
+            raise ConfigurationError(f"upkeep_after={upkeep_after}: give a number of small files, or 0 for no upkeep")
+        rule, given = choice(new_columns, Evolution, "new_columns"), dict(options or {})
+        check_errors(errors, most_errors)
+        of_merges = dict(zip(_OF_MERGES, (deletes, unsent, ghosts, history), strict=True))
+        named = {name: text for name, text in of_merges.items() if text is not None}
+        if not key:
+            if named:
+                raise ConfigurationError(
+                    f"{', '.join(named)} is a rule of merges, and there is no key, so that events are landed: give "
+                    "key, the columns that identify a row, or leave the rule out"
+                )
+            read = with_columns(given if errors is None else _with_errors(given), columns)
+            return cls(read, None, rule, tuple(partition_by), errors, most_errors, upkeep_after)
+        of_landings = {"partition_by": partition_by, "errors": errors}
+        refused = [name for name, value in of_landings.items() if value]
+        if refused:
+            raise ConfigurationError(
+                f"{' and '.join(refused)} is for landings, and with key={key!r} changes are merged: leave it out"
+            )
+        rules = MergeRules.of(key, new_columns=new_columns, **named)
+        return cls({**given, **change_options(columns, given, rules)}, rules, rule, upkeep_after=upkeep_after)
+
+    @property
+    def kind(self) -> Literal["landing", "merge"]:
+        """The kind of the sink of a claim."""
+        return "landing" if self.merge is None else "merge"
+
+    def check(self, table: LandingTable) -> None:
+        """Check that a table of this kind can be kept by these rules. No server is asked.
+
+        Raises:
+            ConfigurationError: it cannot.
+        """
+        if self.merge is not None:
+            merges_of(table)
+        check_partitions(table, self.partition_by)
+        if self.upkeep_after:
+            upkeep_of(table)
+
+
+def _with_errors(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by which events that cannot be decoded are rows with an error."""
+    given = {name.lower(): text for name, text in options.items()}.get(_ON_ERROR, OnError.DEAD.value)
+    if given != OnError.DEAD.value:
+        raise ConfigurationError(
+            f"errors is given, and the options say {_ON_ERROR}={given}: an errors table gets the events that cannot be "
+            f"decoded, which needs {_ON_ERROR}={OnError.DEAD}. Leave one of the two out"
+        )
+    others = {name: text for name, text in options.items() if name.lower() != _ON_ERROR}
+    return {**others, _ON_ERROR: OnError.DEAD.value}

@@ -1,0 +1,100 @@
+"""A program without a scheduler that keeps a table after a stream, killed at its steps and run again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from tests.pages.blocks import blocks_of
+
+from aiopravega import ScalingPolicy, StreamName
+from aiopravega.errors import NoRangeYetError
+from pravega_jobs.keeping import KeepRules, keep_table
+
+JSON = KeepRules.of(columns="id long", options={"decode": "json"})
+
+
+@pytest.fixture
+def stream(client, scope):
+    client.create_stream(f"{scope}/orders", ScalingPolicy.fixed(2))
+    return StreamName(scope, "orders")
+
+
+@pytest.fixture
+def order(client, stream):
+    def order(*numbers):
+        with client.writer(stream) as writer:
+            writer.write_many([json.dumps({"id": number}).encode() for number in numbers])
+
+    return order
+
+
+@pytest.fixture
+def work(pravega_config, stream, tmp_path):
+    """Runs the program; gives its result, or None if it was killed."""
+
+    def work(interval: str, *step: str) -> Any:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri,
+        }
+        job = Path(__file__).with_name("keep_job.py")
+        command = [sys.executable, str(job), stream.scope, f"delta:{tmp_path}/orders", interval, *step]
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=300, check=False)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()[-3000:]
+        return None if done.returncode else json.loads(done.stdout)
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("event", "function", "action"),
+    [("return", "declare_sink", "append"), ("return", "put_rows", "nothing"), ("call", "with_upkeep", "nothing")],
+)
+def test_a_program_killed_at_a_step_takes_its_range_again(
+    work, order, client, stream, tmp_path, event, function, action
+):
+    order(1, 2)
+    assert work("monday", event, function) is None
+    order(3)
+    again = work("monday")
+    assert (again["action"], again["rows"]) == (action, 2)
+    tuesday = work("tuesday")
+    assert (tuesday["action"], tuesday["rows"], tuesday["upkeep"]["compacted_files"]) == ("append", 1, 2)
+    assert sorted(DeltaTable(tmp_path / "orders").to_pyarrow_table()["id"].to_pylist()) == [1, 2, 3]
+    records = list(client.cut_ledger(stream.scope).records("lake", stream))
+    assert [(record.interval, record.is_done) for record in records] == [("monday", True), ("tuesday", True)]
+
+
+def test_a_range_that_failed_after_its_landing_is_closed_by_the_next(client, stream, order, tmp_path):
+    table, ledger = f"delta:{tmp_path}/orders", client.cut_ledger(stream.scope)
+    order(1)
+    assert keep_table(client, stream, table, JSON, consumer="lake", interval="monday").rows == 1
+    [monday] = ledger.records("lake", stream)
+    ledger.reopen(monday.identity, "it was killed")
+    for part in monday.parts:
+        ledger.declare(monday.identity, part.name, part.sink)
+    order(2)
+    with pytest.raises(NoRangeYetError, match="monday"):
+        keep_table(client, stream, table, JSON, consumer="lake", interval="tuesday")
+    ledger.fail(monday.identity, "it was killed")
+    kept = keep_table(client, stream, table, JSON, consumer="lake", interval="tuesday")
+    assert (kept.rows, kept.cuts.start) == (1, monday.range.end)
+    empty = keep_table(client, stream, table, JSON, consumer="lake", interval="wednesday")
+    assert (empty.is_empty, empty.action.value) == (True, "nothing")
+    assert sorted(DeltaTable(tmp_path / "orders").to_pyarrow_table()["id"].to_pylist()) == [1, 2]
+
+
+def test_the_code_of_the_page_takes_what_there_is(order, stream, tmp_path, pravega_config, monkeypatch):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    order(1, 2)
+    names: dict[str, Any] = {}
+    code = blocks_of("keep-table")[3].code
+    exec(code.replace("examples/orders", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
+    assert (names["kept"].rows, names["kept"].errors) == (2, 0)

@@ -1,0 +1,124 @@
+"""Tables that follow a stream: rules that go together, ranges that are put into a table, upkeep when it is due."""
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Interval
+from pravega_jobs.error_rows import ERROR_TYPE
+from pravega_jobs.keeping import KeepRules, Kept, put_rows, with_upkeep
+from pravega_jobs.landing import DeltaFolder, table_of
+from pravega_jobs.landing.rules import Action
+from pravega_jobs.spark.options import ERROR
+from pravega_jobs.upkeep.rules import Backlog
+
+STREAM = StreamName("shop", "orders")
+
+
+def cut(offset: int) -> StreamCut:
+    return StreamCut(STREAM, {SegmentId(STREAM, 0, 0): offset})
+
+
+def put(number: int, table: DeltaFolder, rules: KeepRules, size: int = 10) -> Kept:
+    """Put one row into a table, as the range of an interval, and keep the table up if it is time."""
+    interval, cuts = Interval("lake", STREAM, str(number)), StreamCutRange(cut(10 * number), cut(10 * number + size))
+    rows = pa.table({"id": [number]})
+    return with_upkeep(put_rows(lambda: rows, size, interval, cuts, table, rules), table, rules)
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"ghosts": "remove", "deletes": "soft"}, "deletes, ghosts is a rule of merges, and there is no key"),
+        ({"key": "id", "partition_by": ["day"]}, "partition_by is for landings, and with key='id'"),
+        ({"key": "id", "errors": "delta:/lake/errors"}, "errors is for landings"),
+        ({"key": "id", "history": "all"}, "history"),
+        ({"key": "id", "options": {"decode": "csv"}}, "not with decode=csv"),
+        ({"new_columns": "drop"}, "new_columns"),
+        ({"most_errors": 3}, "most_errors=3 needs errors"),
+        ({"errors": "delta:/lake/errors", "options": {"On_Error": "null"}}, "the options say on_error=null"),
+        ({"upkeep_after": -1}, "upkeep_after=-1"),
+        ({"columns": "id long", "options": {"columns": "id int"}}, "give them once"),
+    ],
+)
+def test_rules_that_do_not_go_together_are_refused_by_name(given, names):
+    with pytest.raises(ConfigurationError, match=names):
+        KeepRules.of(**given)
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "names"),
+    [
+        ("parquet:/lake/orders", {"key": "id"}, "changes cannot be merged"),
+        ("parquet:/lake/orders", {"partition_by": ["day"]}, "partition_by is for tables of"),
+        ("parquet:/lake/orders", {"upkeep_after": 10}, "tables of Parquet have no upkeep"),
+        ("delta:/lake/orders", {"partition_by": ["day(at)"]}, "partitions by columns only"),
+    ],
+)
+def test_rules_that_a_kind_of_table_cannot_follow_are_refused(table, given, names):
+    with pytest.raises(ConfigurationError, match=names):
+        KeepRules.of(**given).check(table_of(table))
+    for text in ("parquet:/lake/orders", "delta:/lake/orders", "iceberg:lake/shop.orders"):
+        KeepRules.of().check(table_of(text))
+
+
+def test_options_of_the_read_come_from_the_rules():
+    assert KeepRules.of(columns="id long", options={"decode": "json"}).options == {
+        "decode": "json",
+        "columns": "id long",
+    }
+    errors = KeepRules.of(errors="delta:/lake/errors", options={"decode": "json"})
+    assert errors.options == {"decode": "json", "on_error": "dead"}
+    merge = KeepRules.of(key="id", columns="id int", options={"table": "orders"})
+    assert merge.options["changes"] == "upsert"
+    assert (merge.options["key"], merge.options["table"]) == ("id", "orders")
+    assert (merge.kind, errors.kind) == ("merge", "landing")
+
+
+def test_an_empty_range_leaves_the_table_alone_and_says_so(tmp_path):
+    kept = put(1, DeltaFolder(str(tmp_path / "orders")), KeepRules.of(), size=0)
+    assert (kept.action, kept.rows, kept.is_empty) == (Action.NOTHING, 0, True)
+    assert "has no events" in str(kept)
+    assert not (tmp_path / "orders").exists()
+
+
+@pytest.mark.parametrize(
+    ("small", "version", "due"), [(0, 0, False), (2, 1, False), (3, 1, True), (0, 3, True), (0, 4, False), (0, 6, True)]
+)
+def test_small_files_and_versions_make_an_upkeep_due(small, version, due):
+    assert Backlog(small, version).is_due(3) is due
+
+
+def test_a_table_is_kept_up_when_its_own_files_say_so(tmp_path):
+    table, rules = DeltaFolder(str(tmp_path / "orders")), KeepRules.of(upkeep_after=3)
+    first, second, third = (put(number, table, rules) for number in (1, 2, 3))
+    assert [first.upkeep, second.upkeep] == [None, None]
+    assert third.upkeep is not None
+    assert (third.upkeep.compacted_files, third.upkeep.new_files) == (3, 1)
+    again = put(3, table, rules)
+    assert (again.action, again.rows) == (Action.NOTHING, 1)
+    assert len(DeltaTable(table.path).file_uris()) == 1
+    assert DeltaTable(table.path).to_pyarrow_table().num_rows == 3
+    never = KeepRules.of(upkeep_after=0)
+    assert [put(number, table, never).upkeep for number in range(4, 9)] == [None] * 5
+
+
+def test_an_upkeep_that_cannot_be_done_is_reported_and_fails_nothing(tmp_path):
+    table, rules = DeltaFolder(str(tmp_path / "orders")), KeepRules.of(upkeep_after=1)
+    kept = put(1, table, KeepRules.of(upkeep_after=0))
+    reported = with_upkeep(kept, DeltaFolder(str(tmp_path / "others")), rules)
+    assert reported.upkeep is None
+    assert "has no Delta table" in str(reported.upkeep_error)
+    assert reported.to_json()["rows"] == 1
+
+
+def test_rows_and_errors_of_a_range_are_counted(tmp_path):
+    table, errors = DeltaFolder(str(tmp_path / "orders")), f"delta:{tmp_path}/errors"
+    bad = dict.fromkeys(field.name for field in ERROR_TYPE) | {"event": b"{", "reason": "not JSON"}
+    rows = pa.table({"id": [1, None], ERROR: pa.array([None, bad], ERROR_TYPE)})
+    cuts = StreamCutRange(cut(0), cut(20))
+    kept = put_rows(lambda: rows, 20, Interval("lake", STREAM, "1"), cuts, table, KeepRules.of(errors=errors))
+    assert (kept.rows, kept.errors, kept.action) == (1, 1, Action.APPEND)
+    assert str(kept).endswith("1 rows and 1 errors of 20 bytes")
