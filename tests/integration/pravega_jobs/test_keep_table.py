@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tests.integration.conftest import client, scope
 from tests.pages.blocks import blocks_of
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.errors import NoRangeYetError
 from pravega_jobs.keeping import KeepRules, keep_table
 
+__all__ = ["client", "scope"]
 JSON = KeepRules.of(columns="id long", options={"decode": "json"})
 
 
@@ -55,7 +57,7 @@ def work(pravega_config, stream, tmp_path):
 
 @pytest.mark.parametrize(
     ("event", "function", "action"),
-    [("return", "declare_sink", "append"), ("return", "put_rows", "nothing"), ("call", "with_upkeep", "nothing")],
+    [("call", "keep_range", "append"), ("return", "put_rows", "nothing"), ("call", "with_upkeep", "nothing")],
 )
 def test_a_program_killed_at_a_step_takes_its_range_again(
     work, order, client, stream, tmp_path, event, function, action
