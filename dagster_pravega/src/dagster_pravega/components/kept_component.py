@@ -10,6 +10,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.components.connection import Arrow, Connection, Database, scaffolder
 from dagster_pravega.components.fields import AssetPart, Cron, Length, Options, Since, StreamText, texts_of
+from dagster_pravega.components.stores import TablePart
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
@@ -21,7 +22,7 @@ _EXAMPLE = {"stream": "examples/orders", "table": "delta:/tmp/lake/orders", "opt
 
 
 @dg.scaffold_with(scaffolder({**_EXAMPLE, "columns": "id long, price double"}))
-class PravegaKeptTableComponent(dg.Component, AssetPart):
+class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
     """A table that follows a stream: an asset of `build_kept_table`, the asset of its stream, and what runs it.
 
     By default a sensor runs a range as a partition within `every` after events were written. With `cron`, Dagster runs
@@ -134,6 +135,7 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
             key=key,
             table=self.table,
             database_key=None if self.database is None else self._database_key,
+            **self.table_keys(self.resource_key),
             columns=self.columns,
             options=texts_of(self.options),
             new_columns=self.new_columns,
@@ -169,4 +171,4 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
             resources[self._manager_key] = self.arrow.manager(self.connection)
         if self.database is not None:
             resources[self._database_key] = self.database.resource()
-        return resources
+        return resources | self.table_resources(self.resource_key)
