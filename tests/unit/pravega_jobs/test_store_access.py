@@ -18,7 +18,7 @@ ENDPOINT = {"aws_endpoint_url": "http://127.0.0.1:1", "aws_region": "eu-west-1"}
 
 
 def test_tables_and_files_of_a_block_have_its_access_and_others_do_not():
-    access = StoreAccess.fixed(KEYS | ENDPOINT)
+    access = StoreAccess.fixed(KEYS | ENDPOINT | {"aws_allow_http": "true"})
     with accessing(access), accessing(None):
         inside, limits = store_location("s3://lake/orders"), limits_of("s3://lake/orders")
     assert current_access() is None
@@ -90,10 +90,11 @@ def test_a_table_that_is_asked_later_is_asked_by_its_access():
     assert current_access() is None
 
 
-def test_an_option_that_no_library_knows_is_refused_by_name():
-    with accessing(StoreAccess.fixed({"aws_acces_key": SECRET})):
+@pytest.mark.parametrize("option", ["aws_acces_key", "aws_timeout"])
+def test_an_option_that_is_none_of_a_store_is_refused_by_name(option):
+    with accessing(StoreAccess.fixed({option: SECRET})):
         location = store_location("s3://lake/orders")
-    with pytest.raises(ConfigurationError, match=r"options for s3://lake: .*'aws_acces_key'") as refused:
+    with pytest.raises(ConfigurationError, match=rf"options for s3://lake: .*{option}") as refused:
         location.get("note")
     assert SECRET not in str(refused.value)
 

@@ -372,6 +372,10 @@ def _parsed(text: str) -> tuple[str, str, str]:
     return found[1], found[2], (found[3] or "").rstrip("/")
 
 
+# Of obstore's core, for options of a client among those of a store; it is no `Exception`, and cannot be imported.
+_PANIC: Final = "PanicException"
+
+
 @lru_cache(maxsize=16)
 def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) -> "ObjectStore":
     """The client of a bucket, or of a container, with limits for each request. Renewed keys make a new one.
@@ -398,9 +402,13 @@ def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) ->
             },
             retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
         )
-    except BaseError as error:
+    except BaseException as error:
+        if not isinstance(error, BaseError) and type(error).__name__ != _PANIC:
+            raise
         said = str(error).partition("\n")[0]
-        raise ConfigurationError(f"obstore does not take the options for {scheme}://{bucket}: {said}") from error
+        raise ConfigurationError(
+            f"obstore does not take the options for {scheme}://{bucket}: {said} (given: {', '.join(sorted(config))})"
+        ) from error
 
 
 def no_answer(what: object, error: Exception) -> TableUnavailableError:

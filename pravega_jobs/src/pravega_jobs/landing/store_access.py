@@ -13,6 +13,8 @@ from typing import Any, Final
 from aiopravega.errors import ConfigurationError
 
 ALLOW_HTTP: Final = "allow_http"
+# Other names of it, as deltalake has them.
+_ALLOW_HTTP: Final = frozenset(("aws_allow_http", "azure_allow_http", "google_allow_http"))
 # Options of `obstore` and `deltalake`, and the properties of pyiceberg for them: of files, and of the services of AWS.
 _PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
     "aws_access_key_id": ("s3.access-key-id", "client.access-key-id"),
@@ -58,6 +60,8 @@ class StoreAccess:
             ConfigurationError: libraries would send a token of the environment with these keys.
         """
         found = dict(self._read())
+        for name in _ALLOW_HTTP.intersection(found):  # obstore takes one name only
+            found.setdefault(ALLOW_HTTP, found.pop(name))
         if _KEY in found and _TOKEN not in found and os.environ.get(_TOKEN.upper()):
             raise ConfigurationError(
                 f"the environment has {_TOKEN.upper()}, which deltalake and obstore would send with other keys, "
