@@ -56,6 +56,7 @@ OF_SPARK_IN_JOBS = tuple(
 OF_ICEBERG_IN_JOBS = (
     "pravega_jobs.landing.iceberg_catalog",
     "pravega_jobs.landing.iceberg_partitions",
+    "pravega_jobs.merging.engine.iceberg",
     "pravega_jobs.upkeep.iceberg",
 )
 OF_ARROW_IN_JOBS = (

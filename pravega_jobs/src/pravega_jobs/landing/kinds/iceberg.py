@@ -1,5 +1,7 @@
 """The kind of tables that a catalog of Iceberg has."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError
@@ -19,25 +21,29 @@ def _table(text: str) -> Iceberg:
     return Iceberg(identifier, catalog)
 
 
-def _target(table: Iceberg) -> "MergeTarget":
-    from pravega_jobs.merging.engine.iceberg import IcebergMerges
+@contextmanager
+def _with_pyiceberg() -> Iterator[None]:
+    try:
+        yield
+    except ImportError:
+        raise PYICEBERG.missing("tables of Iceberg") from None
 
+
+def _target(table: Iceberg) -> "MergeTarget":
+    with _with_pyiceberg():
+        from pravega_jobs.merging.engine.iceberg import IcebergMerges
     return IcebergMerges(table)
 
 
 def _upkeep(table: Iceberg, rules: "UpkeepRules") -> "Upkept":
-    try:
+    with _with_pyiceberg():
         from pravega_jobs.upkeep.iceberg import keep_up
-    except ImportError:
-        raise PYICEBERG.missing("tables of Iceberg") from None
     return keep_up(table, rules)
 
 
 def _backlog(table: Iceberg, rules: "UpkeepRules") -> "Backlog":
-    try:
+    with _with_pyiceberg():
         from pravega_jobs.upkeep.iceberg import backlog
-    except ImportError:
-        raise PYICEBERG.missing("tables of Iceberg") from None
     return backlog(table, rules)
 
 
