@@ -75,9 +75,7 @@ def is_exact_with(proxy: S3Proxy, lake: Any, work: Work, fault: Fault, at: int, 
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        pytest.param(
-            name, fault, marks=() if fault is Fault.TWICE and name in ("append", "merge") else pytest.mark.slow
-        )
+        pytest.param(name, fault, marks=() if fault is Fault.TWICE and name == "merge" else pytest.mark.slow)
         for name in WORKS
         for fault in (Fault.TWICE, Fault.LOST, Fault.FAILED)
     ],
@@ -109,7 +107,7 @@ class TwiceCatalog(SqlCatalog):
         raise CommitFailedException("the table has changed meanwhile")
 
 
-@pytest.mark.parametrize("kind", ["iceberg", "iceberg-s3"])
+@pytest.mark.parametrize("kind", ["iceberg", pytest.param("iceberg-s3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", WORKS)
 def test_files_of_a_commit_that_is_refused_the_second_time_stay(kind, name, request):
     lake, work = new_lake(kind, where_of(kind, request.getfixturevalue).replace("*", "lake")), WORKS[name]
