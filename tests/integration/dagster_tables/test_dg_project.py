@@ -17,7 +17,7 @@ from aiopravega.blocking import PravegaClient
 pytestmark = pytest.mark.timeout(1800)
 
 PROGRAMS = Path(sys.executable).parent
-COMPONENTS = {f"dagster_pravega.Pravega{kind}Component" for kind in ("Cdc", "Scope", "Stream")}
+COMPONENTS = {f"dagster_pravega.Pravega{kind}Component" for kind in ("Cdc", "KeptTable", "Scope", "Stream")}
 LIMIT = 300  # seconds for one command, on a machine that does other work
 NOWHERE = "http://127.0.0.1:9"
 

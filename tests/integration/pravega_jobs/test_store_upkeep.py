@@ -139,7 +139,7 @@ def test_a_merge_killed_at_any_step_is_there_or_not_and_is_completed(make_lake, 
     assert len(table.holdings()) == 2
 
 
-@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 43])
+@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.slow), 11])
 def test_an_upkeep_killed_at_any_step_is_completed_by_the_next(lake, table, killed, stride):
     expected = rows("sunday", 9)
     lake.land(table, landing("sunday"), 9)
@@ -150,7 +150,7 @@ def test_an_upkeep_killed_at_any_step_is_completed_by_the_next(lake, table, kill
         assert lake.contents(table) == expected
         if not is_killed:
             break
-    assert step > stride
+    assert step >= stride
     lake.land(table, landing("last"), 1)
     kept_up(table)
     kept_up(table)

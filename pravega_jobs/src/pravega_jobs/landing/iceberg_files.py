@@ -1,5 +1,6 @@
 """Files of landings into an Iceberg table: beside its own until a commit, in a folder or in a store."""
 
+import hashlib
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +27,7 @@ _LANDED: Final = "landing"
 def staging_of(table: "Table", landing: Landing) -> Location:
     """The location in which runs of a landing stage their files, each under another name."""
     root = location_of(table)
-    return root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(folder_of(landing))
+    return root.child(_WORK) if isinstance(root, FolderLocation) else root.child(_DATA).child(folder_of(table, landing))
 
 
 def location_of(table: "Table") -> Location:
@@ -71,14 +72,18 @@ def remove_folder(files: list[str]) -> None:
         shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
 
 
-def folder_of(landing: Landing) -> str:
-    """The name of the prefix with all files of an interval, of each of its runs."""
-    return staged_of(landing.interval.consumer, landing.interval.name)
+def folder_of(table: "Table", landing: Landing) -> str:
+    """The name of the prefix with all files of an interval of a table, of each of its runs."""
+    return staged_of(table, landing.interval.consumer, landing.interval.name)
 
 
-def staged_of(consumer: str, interval: str) -> str:
-    """The name of the prefix with all files of an interval."""
-    return f"{_LANDED}-{note_name(consumer, interval).rpartition('.')[2]}"
+def staged_of(table: "Table", consumer: str, interval: str) -> str:
+    """The name of the prefix with all files of an interval of a table.
+
+    It has the table's id: two tables may be in one prefix, if one was renamed and another made with its old name.
+    """
+    about = f"{table.metadata.table_uuid} {note_name(consumer, interval)}"
+    return f"{_LANDED}-{hashlib.sha256(about.encode()).hexdigest()[:24]}"
 
 
 def remove_abandoned(table: "Table", staged: StagedFiles, landing: Landing) -> None:

@@ -372,7 +372,7 @@ def _parsed(text: str) -> tuple[str, str, str]:
     return found[1], found[2], (found[3] or "").rstrip("/")
 
 
-# Of obstore's core, for options of a client among those of a store; it is no `Exception`, and cannot be imported.
+# Of the core of obstore, for options of a client in those of a store. It is not an `Exception`, and has no import.
 _PANIC: Final = "PanicException"
 
 

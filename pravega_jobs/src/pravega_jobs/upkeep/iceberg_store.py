@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UPKEEP: Final = "upkeep"
 _DATA: Final = "data"
 _LANDED: Final = re.compile(r"data/(landing-[0-9a-f]{24})/([0-9]+)-[0-9a-f]{32}/.+")
-_PUT_TOGETHER: Final = re.compile(rf"data/{_UPKEEP}-([0-9]+)-[0-9a-f]{{32}}/.+")
+_PUT_TOGETHER: Final = re.compile(rf"data/{_UPKEEP}-([0-9a-f]{{32}})-([0-9]+)-[0-9a-f]{{32}}/.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Removed:
 
 def staging_of_upkeep(table: "Table", root: StoreLocation) -> tuple[StoreLocation, str]:
     """The location for files with the rows of others, and the begin of the name of the prefix of each run."""
-    return root.child(_DATA), f"{_UPKEEP}-{table.metadata.current_snapshot_id}"
+    return root.child(_DATA), f"{_UPKEEP}-{table.metadata.table_uuid.hex}-{table.metadata.current_snapshot_id}"
 
 
 def remove_files(table: "Table", root: StoreLocation, expired: Expired, rules: UpkeepRules) -> Removed:
@@ -44,21 +44,24 @@ def remove_files(table: "Table", root: StoreLocation, expired: Expired, rules: U
     table = table.refresh()
     needed = needed_files(table, expired)
     found = IcebergStanding.of(table)
-    held = {staged_of(each.consumer, each.interval): each.generation for each in found.notes() if found.counts(each)}
-    snapshots = {each.snapshot_id for each in table.snapshots()}
+    held = {
+        staged_of(table, each.consumer, each.interval): each.generation for each in found.notes() if found.counts(each)
+    }
     others = [name for name in sizes if root.file(name) not in needed]
-    gone = [name for name in others if root.file(name) in expired.files or _is_late(name, held, snapshots)]
+    gone = [name for name in others if root.file(name) in expired.files or _is_late(name, held, table)]
     if not rules.dry_run:
         root.remove(gone)
     return Removed([sizes[name] for name in gone], len([*_unknown(set(others) - set(gone))]))
 
 
-def _is_late(name: str, held: dict[str, int], snapshots: set[int]) -> bool:
-    """True if no commit can take a staged file any more."""
+def _is_late(name: str, held: dict[str, int], table: "Table") -> bool:
+    """True if no commit can take a staged file of the table any more; False also for files of another table."""
     landed, put_together = _LANDED.fullmatch(name), _PUT_TOGETHER.fullmatch(name)
     if landed is not None:
         return held.get(landed[1], 0) >= int(landed[2])
-    return put_together is not None and int(put_together[1]) not in snapshots
+    if put_together is None or put_together[1] != table.metadata.table_uuid.hex:
+        return False
+    return int(put_together[2]) not in {each.snapshot_id for each in table.snapshots()}
 
 
 def _unknown(names: Iterable[str]) -> Iterable[str]:
