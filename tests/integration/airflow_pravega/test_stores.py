@@ -23,7 +23,7 @@ from pravega_jobs.landing.store_access import StoreAccess, accessing
 
 pytest.importorskip("airflow.providers.amazon", reason="environments of older Airflows lack Amazon's provider")
 pytestmark = pytest.mark.usefixtures("spark")
-SECRET = "-".join(("canary", "of", "a", "store"))  # Airflow stores the text of this file, as that of a DAG
+SECRET = f"canary-of-{26 * 3}-stores"  # Airflow stores the text of this file, as that of a DAG
 JSON: dict[str, Any] = {"options": {"decode": "json"}}
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
