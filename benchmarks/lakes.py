@@ -10,7 +10,6 @@ All get the same Parquet files. The keys of the changes are unique: only this pa
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,7 +108,6 @@ def _table(title: str, job: str, files: Sequence[Path], options: argparse.Namesp
         times = [each["seconds"] for each in whole]
         memory = max(each["bytes"] for each in whole) / 1e9
         lines.append(f"| {_NAMES[name]} | {median(times):.1f} | {min(times):.1f} to {max(times):.1f} | {memory:.1f} |")
-    shutil.rmtree(files[0].parent / "table", ignore_errors=True)
     return "\n".join([*lines, ""])
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, new_lake, rows, where_of
+from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, rows
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.errors import LandingError
@@ -21,24 +21,6 @@ NewLake = Callable[[], Lake]
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def make_lake(kind, request) -> NewLake:
-    """Makes lakes that share nothing."""
-    numbers, where = iter(range(10_000)), where_of(kind, request.getfixturevalue)
-
-    def make() -> Lake:
-        made: Lake = new_lake(kind, where.replace("*", str(next(numbers))))
-        return made
-
-    return make
-
-
-@pytest.fixture
-def lake(make_lake) -> Lake:
-    made: Lake = make_lake()
-    return made
 
 
 def at_once(work, arguments) -> None:

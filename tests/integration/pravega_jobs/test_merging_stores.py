@@ -1,14 +1,12 @@
 """Merges into tables of Delta and Iceberg in S3, as moto plays it: no lock, kills at any step."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
 from tests.faults.call_races import right_before
-from tests.integration.pravega_jobs.landing_job import new_lake, where_of
 from tests.integration.pravega_jobs.merging_job import (
     Model,
     columns_of,
@@ -29,18 +27,6 @@ KINDS = ["delta-s3", "iceberg-s3"]
 @pytest.fixture(params=KINDS)
 def kind(request) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def make_lake(kind, request) -> Callable[[], Any]:
-    """Makes lakes that share nothing."""
-    numbers, where = iter(range(1000)), where_of(kind, request.getfixturevalue)
-    return lambda: new_lake(kind, where.replace("*", str(next(numbers))))
-
-
-@pytest.fixture
-def lake(make_lake) -> Any:
-    return make_lake()
 
 
 @pytest.fixture

@@ -162,6 +162,16 @@ def test_files_of_a_running_landing_stay_and_those_of_a_dead_one_go(lake, table)
     assert lake.contents(table) == sorted(rows("sunday", 1) + rows("monday", 2))
 
 
+def test_a_renamed_table_and_one_of_its_old_name_keep_their_rows(lake, table):
+    lake.land(table, landing(), 1)
+    renamed = lake.rename(table)
+    lake.land(table, landing(), 3)
+    done = [kept_up(each) for each in (table, renamed)]
+    assert (lake.contents(renamed), lake.contents(table)) == (rows("monday", 1), rows("monday", 3))
+    if not isinstance(table, DeltaFolder):  # both are in one folder
+        assert all("of another table in the same folder" in each.left[0] for each in done)
+
+
 def test_upkeeps_beside_landings_and_each_other_lose_nothing(lake, table):
     lake.land(table, landing("sunday"), 9)
     done, errors = threading.Event(), list[BaseException]()

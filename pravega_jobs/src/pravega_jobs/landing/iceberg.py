@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from pravega_jobs.landing.growth import Growth, TableColumns, growth
-from pravega_jobs.landing.iceberg_files import remove_abandoned, remove_staged, staging_of, taken
+from pravega_jobs.landing.iceberg_files import check_same_table, remove_abandoned, remove_staged, staging_of, taken
 from pravega_jobs.landing.iceberg_standing import LANDED_IN_SNAPSHOT, IcebergStanding, interval_filter, note_name
 from pravega_jobs.landing.locations import Location, store_answers
 from pravega_jobs.landing.parquet import own_columns
@@ -155,6 +155,7 @@ class Iceberg(LandingTable):
                 return Landed(action, held)
             grown = _growth(landing, table, columns)
             check_split(landing, staged.split, split_of(table.metadata, landing))
+            check_same_table(table, staged, landing)
             files = files or taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
@@ -166,7 +167,7 @@ class Iceberg(LandingTable):
                 raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
             remove_abandoned(table, staged, landing)
             return Landed(action, holding)
-        raise LandingError(
+        raise TableUnavailableError(
             f"{landing}: {_TRIES} commits to {self.identifier} were refused, since others were first, or had no clear "
             "answer. Run it again: it finds out what the table holds"
         )

@@ -58,6 +58,20 @@ def taken(table: "Table", staged: StagedFiles) -> list[str]:
     return [location.file(name) for name in names]
 
 
+def check_same_table(table: "Table", staged: StagedFiles, landing: Landing) -> None:
+    """Check that files in a store were staged for this table: their prefix has its id.
+
+    Raises:
+        LandingError: another table has its name by now.
+    """
+    staging = staging_of(table, landing)
+    if isinstance(staging, StoreLocation) and not staged.location.address.startswith(staging.file("")):
+        raise LandingError(
+            f"{landing}: {'.'.join(table.name())} is another table by now than the one that the rows were written for: "
+            "it was renamed, or made again. Run it again, if the new one shall have them. Nothing was changed"
+        )
+
+
 def remove_staged(staged: StagedFiles, files: list[str]) -> None:
     """Remove the files of a landing that the table does not take."""
     if isinstance(staged.location, FolderLocation):

@@ -372,7 +372,7 @@ def _parsed(text: str) -> tuple[str, str, str]:
     return found[1], found[2], (found[3] or "").rstrip("/")
 
 
-# Of the core of obstore, for options of a client in those of a store. It is not an `Exception`, and has no import.
+# The core of obstore raises it for options of a client. It is not an `Exception`, and cannot be imported.
 _PANIC: Final = "PanicException"
 
 

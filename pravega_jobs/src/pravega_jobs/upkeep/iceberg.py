@@ -43,7 +43,12 @@ def keep_up(named: Iceberg, rules: UpkeepRules) -> Upkept:
         found.run()
         expired = expire(named, folder, rules)
         staged = [remove_staged(each, dry_run=rules.dry_run) for each in works_of(folder)]
-        sizes = remove_files(named.load(), folder, expired, rules)
+        sizes, other = remove_files(named.load(), folder, expired, rules)
+    if other is not None:
+        found.left.append(
+            f"files that no snapshot has were left: {other} is of another table in the same folder, or is not "
+            "understood. Give each table its own folder"
+        )
     return Upkept(
         named.location(),
         rules.dry_run,

@@ -5,11 +5,14 @@ folder of the lock's name, and all files that are newer than the oldest lock, su
 the table is loaded, so that what a run has committed in between is seen.
 """
 
+import gzip
+import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table.snapshots import ancestors_of
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
 _TRIES: Final = 10
 _MILLISECONDS: Final = 1000
 # Of a table's folder `metadata`, what is named by its content or number; other files are of programs that need them.
-_METADATA: Final = (".avro", ".metadata.json", ".stats", ".puffin")
+_TABLE: Final = ".metadata.json"
+_ZIPPED_TABLE: Final = ".gz.metadata.json"
+_METADATA: Final = (".avro", _TABLE, ".stats", ".puffin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +85,20 @@ def expire(named: Iceberg, folder: Path | None, rules: UpkeepRules) -> Expired:
     raise TableUnavailableError(f"others changed {named.identifier} {_TRIES} times in between. Run the upkeep again")
 
 
-def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRules) -> list[int]:
-    """Remove files of the table's folder that no snapshot has, and no run needs; returns their bytes."""
+def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRules) -> tuple[list[int], Path | None]:
+    """Remove files of the table's folder that no snapshot has, and no run needs.
+
+    Another table may be in the same folder, if one was renamed and another made with its old name. Then only files of
+    snapshots that have expired are removed: of others, this table does not know whose they are.
+
+    Returns:
+        The bytes of the files, and a file with the metadata of another table; None: there is none.
+    """
     found = list(_stored(folder))
     alive = running(works_of(folder))
     needed = needed_files(table.refresh(), expired)
+    # After the files are listed: a table has metadata before it has files.
+    other = _other_table(table, (file for file, _ in found if str(file) not in needed))
     cutoff, cutoff_of_others = rules.cutoff(), rules.cutoff_of_others()
     sizes = []
     for file, about in found:
@@ -93,6 +107,8 @@ def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRu
         name = staged_name(file.parent.name)
         if str(file) in expired.files:
             goes = True
+        elif other is not None:
+            goes = False
         elif name is not None:
             goes = name not in alive.names and about.st_mtime <= cutoff
         else:
@@ -104,7 +120,7 @@ def remove_files(table: "Table", folder: Path, expired: Expired, rules: UpkeepRu
     for each in () if rules.dry_run else (folder / "data").glob("landing-*"):
         if staged_name(each.name) not in alive.names:
             remove_empty(each)
-    return sizes
+    return sizes, other
 
 
 def needed_files(table: "Table", expired: Expired) -> set[str]:
@@ -181,6 +197,26 @@ def _metadata_files(table: "Table") -> Iterator[str]:
     yield from (_known_as(each.metadata_file) for each in about.metadata_log)
     yield from (_known_as(each.statistics_path) for each in about.statistics)
     yield from (_known_as(each.statistics_path) for each in about.partition_statistics)
+
+
+def _other_table(table: "Table", files: Iterable[Path]) -> Path | None:
+    """The first file that has the metadata of another table."""
+    for file in files:
+        if file.name.endswith(_TABLE) and _table_id(file) not in (None, table.metadata.table_uuid):
+            return file
+    return None
+
+
+def _table_id(file: Path) -> UUID | None:
+    """The id of the table in a file of metadata, 0 if the file is not understood; None: it has gone."""
+    opening = gzip.open if file.name.endswith(_ZIPPED_TABLE) else open
+    try:
+        with opening(file, "rb") as opened:
+            return UUID(json.load(opened)["table-uuid"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError):
+        return UUID(int=0)
 
 
 def _known_as(address: str) -> str:

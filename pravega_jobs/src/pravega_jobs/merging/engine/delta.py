@@ -120,6 +120,7 @@ class DeltaMerges:
         from deltalake.exceptions import CommitFailedError, DeltaError
 
         added: list[str] = []
+        last: Exception | None = None
         for _ in range(_TRIES):
             found = self.stored.standing()
             held = _held(found, merge, in_order=in_order)
@@ -131,8 +132,9 @@ class DeltaMerges:
                 added += more
                 # If it has other commits by now, what it holds is decided again.
                 done = self._try_in_store(table, staged, merge, added) if table.version() == decided else None
-            except (CommitFailedError, FileNotFoundError):
-                continue  # another commit was first, or has replaced files that an upkeep has removed
+            except (CommitFailedError, FileNotFoundError) as error:
+                last = error  # another commit was first, or has replaced files that an upkeep has removed
+                continue
             except OSError as error:
                 raise no_answer(f"{merge}: the store of {self.folder.path}", error) from error
             except (DeltaError, pa.ArrowException) as error:
@@ -140,9 +142,9 @@ class DeltaMerges:
             if done is not None:
                 return done
         raise TableUnavailableError(
-            f"{merge}: others changed {self.folder.path} {_TRIES} times in between, or files of the run were removed. "
-            "Run it again"
-        )
+            f"{merge}: others changed {self.folder.path} {_TRIES} times in between, or a file is missing (the last "
+            f"error: {last}). Run it again"
+        ) from last
 
     def _try_in_store(self, table: "DeltaTable", staged: StagedFiles, merge: Merge, added: list[str]) -> Merged | None:
         """Merge with a version of the table, and commit; None: another commit was first.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from aiopravega.errors import LandingError
+from aiopravega.errors import LandingError, TableUnavailableError
 from pravega_jobs.landing.iceberg import Iceberg, try_once
 from pravega_jobs.landing.iceberg_catalog import catalog_answers
 from pravega_jobs.landing.iceberg_files import location_of, remove_abandoned, remove_staged, staging_of, taken
@@ -98,6 +98,7 @@ class IcebergMerges:
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
 
         added: list[str] = []
+        last: Exception | None = None
         for _ in range(_TRIES):
             table = self.named.table()
             held = _held(table, merge, in_order=in_order)
@@ -109,18 +110,23 @@ class IcebergMerges:
                     added += more
                     continue  # other commits may have been between: the table is asked again
                 return self._commit(table, staged, merge, added)
-            except (CommitFailedException, CommitStateUnknownException, ValidationException, FileNotFoundError):
+            except (
+                CommitFailedException,
+                CommitStateUnknownException,
+                ValidationException,
+                FileNotFoundError,
+            ) as again:
                 # Another commit was first, maybe of this interval; or the next try finds the holding. Files may have
                 # been replaced, and removed by an upkeep.
-                continue
+                last = again
             except OSError as error:
                 raise no_answer(f"{merge}: the store of {self.named.identifier}", error) from error
             except (ValueError, TypeError, NotImplementedError) as error:
                 raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
-        raise LandingError(
-            f"{merge}: {_TRIES} commits to {self.named.identifier} were refused, since others were first, or had no "
-            "clear answer. Run it again: it finds out what the table holds"
-        )
+        raise TableUnavailableError(
+            f"{merge}: {_TRIES} tries to change {self.named.identifier} failed, since others were first, an answer was "
+            f"lost, or a file is missing (the last: {last}). Run it again: it finds out what the table holds"
+        ) from last
 
     def state(self) -> TableState | None:
         """The columns and rows that the table's metadata note; None: there is no table."""
