@@ -10,6 +10,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.components.connection import Arrow, Connection, Database, scaffolder
 from dagster_pravega.components.fields import AssetPart, Cron, Length, Options, Since, StreamText, texts_of
+from dagster_pravega.components.stores import TablePart
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.spec import pravega_stream_spec
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
@@ -21,7 +22,7 @@ _EXAMPLE = {"stream": "examples/orders", "table": "delta:/tmp/lake/orders", "opt
 
 
 @dg.scaffold_with(scaffolder({**_EXAMPLE, "columns": "id long, price double"}))
-class PravegaKeptTableComponent(dg.Component, AssetPart):
+class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
     """A table that follows a stream: an asset of `build_kept_table`, the asset of its stream, and what runs it.
 
     By default a sensor runs a range as a partition within `every` after events were written. With `cron`, Dagster runs
@@ -32,7 +33,8 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
 
     stream: StreamText = Field(description="scope/stream", examples=["examples/orders"])
     table: str = Field(
-        description="`delta:/folder`, `iceberg:catalog/namespace.table`, `parquet:/folder`; with `database`, its name",
+        description="`delta:/folder`, `iceberg:catalog/namespace.table`, `parquet:/folder`; with `database`, its name; "
+        "with `catalog`, `namespace.table`",
         examples=["delta:/lake/orders"],
     )
     key: str | None = Field(
@@ -60,7 +62,7 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
     )
     key_of_rows: list[str] = Field(
         default=[],
-        description="columns that identify a row: events are Debezium's changes, and are merged",
+        description="columns that identify a row, to merge events: Debezium's changes, or with `order_by` plain rows",
         examples=[["id"]],
     )
     deletes: Deletes | None = Field(default=None, description="of merges: `hard` removes rows, `soft` keeps them")
@@ -70,6 +72,16 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
     )
     history: RowHistory | None = Field(
         default=None, description="of merges: `none`, or `scd2` to keep every version of a row"
+    )
+    order_by: list[str] | None = Field(
+        default=None,
+        description="of merges of plain rows: columns by which the last row of a key is found; [] if there is one each",
+        examples=[["segment_id", "offset"]],
+    )
+    delete_column: str | None = Field(
+        default=None,
+        description="of merges of plain rows: a boolean column that is true in rows that delete that of their key",
+        examples=["gone"],
     )
     upkeep_after: int | None = Field(
         default=None, ge=0, description="small files and versions after which the table is kept up; 0: never"
@@ -134,6 +146,7 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
             key=key,
             table=self.table,
             database_key=None if self.database is None else self._database_key,
+            **self.table_keys(self.resource_key),
             columns=self.columns,
             options=texts_of(self.options),
             new_columns=self.new_columns,
@@ -145,6 +158,8 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
             unsent=self.unsent,
             ghosts=self.ghosts,
             history=self.history,
+            order_by=self.order_by,
+            delete_column=self.delete_column,
             upkeep_after=self.upkeep_after,
             partitions_def=partitions,
             since=None if partitions is not None else self.since,
@@ -169,4 +184,4 @@ class PravegaKeptTableComponent(dg.Component, AssetPart):
             resources[self._manager_key] = self.arrow.manager(self.connection)
         if self.database is not None:
             resources[self._database_key] = self.database.resource()
-        return resources
+        return resources | self.table_resources(self.resource_key)
