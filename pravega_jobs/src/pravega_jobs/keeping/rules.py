@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.decoding.options import OnError
@@ -17,7 +17,6 @@ from pravega_jobs.spark.options import with_columns
 from pravega_jobs.upkeep.keep_up import upkeep_of
 from pravega_jobs.upkeep.rules import UpkeepRules
 
-_OF_MERGES: Final = ("deletes", "unsent", "ghosts", "history", "order_by", "delete_column")
 _ON_ERROR: Final = "on_error"
 
 
@@ -92,19 +91,21 @@ class KeepRules:
             raise ConfigurationError(f"upkeep_after={upkeep_after}: give a number of small files, or 0 for no upkeep")
         rule, given = choice(new_columns, Evolution, "new_columns"), dict(options or {})
         check_errors(errors, most_errors)
-        values: tuple[Any, ...] = (deletes, unsent, ghosts, history, order_by, delete_column)
-        named = {name: value for name, value in zip(_OF_MERGES, values, strict=True) if value is not None}
-        if not key:
-            if named:
-                raise ConfigurationError(
-                    f"{', '.join(named)} is a rule of merges, and there is no key, so that events are landed: give "
-                    "key, the columns that identify a row, or leave the rule out"
-                )
+        rules = MergeRules.if_keyed(
+            key,
+            new_columns,
+            deletes=deletes,
+            unsent=unsent,
+            ghosts=ghosts,
+            history=history,
+            order_by=order_by,
+            delete_column=delete_column,
+        )
+        if rules is None:
             read = with_columns(given if errors is None else _with_errors(given), columns)
             return cls(read, None, rule, tuple(partition_by), errors, most_errors, upkeep_after)
         if errors is not None:
             raise ConfigurationError(f"errors is for landings, and with key={key!r} rows are merged: leave it out")
-        rules = MergeRules.of(key, new_columns=new_columns, **named)
         plain = rules.order_by is not None
         read = with_columns(given, columns) if plain else {**given, **change_options(columns, given, rules)}
         return cls(read, rules, rule, tuple(partition_by), upkeep_after=upkeep_after)
