@@ -1,8 +1,8 @@
 """Tables as assets that follow a stream, from the next range to the upkeep, without Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
@@ -22,6 +22,9 @@ from pravega_jobs.keeping import KeepRules, Kept, put_rows, with_upkeep
 from pravega_jobs.landing import LandingTable, folder_of, kind_of_table
 from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging.state import state_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ROWS_KEY: Final = "pravega/rows"
 _UPKEEP_KEY: Final = "pravega/upkeep"
@@ -50,6 +53,7 @@ def build_kept_table(
     order_by: Sequence[str] | str | None = None,
     delete_column: str | None = None,
     upkeep_after: int | None = None,
+    transform: "Callable[[pa.RecordBatchReader], Any] | None" = None,
     partitions_def: StreamCutPartitions | None = None,
     since: str | None = None,
     consumer: str | None = None,
@@ -96,6 +100,9 @@ def build_kept_table(
         delete_column: of merges of plain rows: a boolean column that is true in rows that delete the row of their key.
         upkeep_after: the number of small files, and of versions of the table, after which it is kept up, as is the
             errors table; 0: never. By default 100, of tables of Delta and Iceberg.
+        transform: a function that gets the rows of a range, and returns the rows for the table: a table of Arrow,
+            pandas or Polars, a LazyFrame, a relation of DuckDB or record batches. It must make the same rows of the
+            same events and, with `errors`, keep the column `_error`.
         partitions_def: partitions that a sensor of `build_stream_cut_sensor` adds: a run for each range. By default
             each run takes what came since the last one.
         since: the start of the first run, without `partitions_def`: `last` (the head, by default) or `latest`.
@@ -142,18 +149,25 @@ def build_kept_table(
     reads |= {OPTIONS_KEY: dict(rules.options), **keys.of_input(table)}
 
     def kept(context: dg.AssetExecutionContext, events: StreamBatches) -> dg.MaterializeResult[None]:
+        def rows() -> Any:
+            return events.reader if transform is None else transform(events.reader)
+
         with failing_for_good(), accessing(keys.access(context.resources)):
             _check_not_rebuilt(context.run)
             taken, target = landed_interval(events.ranges, owner), keys.table(table, context.resources)
             beside = None if errors is None else keys.table(errors, context.resources)
             declare_table(context, events.ranges, rules.kind, keys.sink(table), taken)
             interval = Interval(taken.consumer, events.stream, taken.name)
-            done = put_rows(lambda: events.reader, events.size, interval, taken.cuts, target, rules, beside)
+            done = put_rows(rows, events.size, interval, taken.cuts, target, rules, beside)
             metadata = events.metadata()
             events.ranges.finish()
             done = with_upkeep(done, target, rules, beside)
             context.log.info("%s", done)
             metadata |= {**_described(table, done, rules), **_errors(done, errors), **_state(target)}
+            if done.is_empty:
+                metadata[EVENTS_KEY] = 0
+            elif rules.merge is None and transform is None:  # rows are events, also if they were not read
+                metadata[EVENTS_KEY] = done.rows + (done.errors or 0)
         return dg.MaterializeResult(metadata=metadata, data_version=events.data_version)
 
     kind = kind_of_table(checked)
@@ -188,10 +202,6 @@ def _described(table: str, done: Kept, rules: KeepRules) -> dict[str, Any]:
         **({"pravega/new_columns": added} if added else {}),
         **({} if done.holding is None else updated_at(done.holding.landed_at)),
     }
-    if done.is_empty:
-        described[EVENTS_KEY] = 0
-    elif rules.merge is None:  # rows are events, also if they were not read
-        described[EVENTS_KEY] = done.rows + (done.errors or 0)
     upkeep = [str(each) for each in (done.upkeep, done.errors_upkeep, done.upkeep_error) if each is not None]
     if upkeep:
         described[_UPKEEP_KEY] = ". ".join(upkeep)
