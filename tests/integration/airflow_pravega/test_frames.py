@@ -46,11 +46,9 @@ def cuts(dag) -> Any:
 
 
 @pytest.fixture
-def fly(client, stream):
+def fly(write):
     def fly(flights=FLIGHTS) -> None:
-        events = [json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in flights]
-        with client.writer(stream) as writer:
-            writer.write_many(events, [carrier for carrier, _ in flights])
+        write(*(json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in flights))
 
     return fly
 
@@ -147,39 +145,6 @@ def test_what_comes_of_a_range_is_landed_once(run, dag, cuts, fly, tmp_path, sta
     assert sorted((row["carrier"], row["delay"]) for row in found) == [("AA", 12.5), ("UA", 1.0)]
     assert {row["_consumer"] for row in found} == {"ada"}
     assert states() == [("done", "")]
-
-
-def newest(flights: "pl.LazyFrame") -> pl.LazyFrame:
-    return flights.with_columns(cancelled=pl.col("delay") < 0)
-
-
-def test_what_comes_of_a_range_is_merged_once_by_its_key(run, dag, cuts, fly, tmp_path, states, client, stream):
-    last: Any = {"key": ["carrier"], "order_by": ["segment_id", "offset"], "delete_column": "cancelled"}
-    read: Any = {**JSON, "options": {"decode": "json", "metadata_columns": "segment_id,offset"}}
-    tables = {each: f"delta:{tmp_path}/{each}" for each in ("function", "sql")}
-    task.pravega(task_id="function", table=tables["function"], **last, **read)(newest)(cuts)
-    PravegaSqlOperator(
-        task_id="sql", sql=SUMS, stream_cuts=cuts, table=tables["sql"], key=["carrier"], order_by=[], **JSON
-    )
-    fly()
-    first, again = run(dag, DAYS[0]), run(dag, DAYS[0])
-    for name in tables:
-        assert (first.result(name)["action"], first.result(name)["inserted"]) == ("merge", 2)
-        assert again.result(name)["action"] == "nothing"
-    fly([("UA", -1.0), ("DL", 3.0)])
-    second = run(dag, DAYS[1])
-    assert [second.result("function")[name] for name in ("inserted", "deleted")] == [1, 1]
-    assert [second.result("sql")[name] for name in ("inserted", "updated")] == [1, 1]
-
-    def rows_of(name: str) -> dict[str, float]:
-        found = DeltaTable(tmp_path / name).to_pyarrow_table().to_pylist()
-        return {row["carrier"]: row["delay"] for row in found}
-
-    assert rows_of("function") == {"AA": 7.5, "DL": 3.0}
-    assert rows_of("sql") == {"AA": 12.5, "UA": -1.0, "DL": 3.0}
-    assert states() == [("done", "")] * 2
-    [record, _] = client.cut_ledger(stream.scope).records("ada", stream)
-    assert {part.sink.kind for part in record.parts} == {"merge"}
 
 
 @pytest.mark.slow

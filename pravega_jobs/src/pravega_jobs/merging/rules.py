@@ -204,7 +204,7 @@ class MergeRules:
 
         Args:
             key: as of `of`, or empty.
-            new_columns: as of `of`; landings have it, too.
+            new_columns: as of `of`; landings also have it.
             **named: other rules, as of `of`; None: not given.
 
         Raises:
