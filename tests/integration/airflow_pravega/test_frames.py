@@ -270,6 +270,14 @@ def other_annotation(flights: dict[str, str]):
         (lambda: task.pravega(other_annotation)({}), ConfigurationError, "must have one of pyarrow.RecordBatchReader"),
         (lambda: task.pravega(into="a/b", table="delta:/c")(arrow)({}), ConfigurationError, "give one of them"),
         (lambda: task.pravega(table="nowhere")(arrow)({}), AirflowFailException, "what kind of table it is"),
+        (lambda: task.pravega(key=["id"], order_by=[])(arrow)({}), ConfigurationError, "give table"),
+        (lambda: task.pravega(table="delta:/c", key=["id"])(arrow)({}), AirflowFailException, "needs order_by"),
+        (lambda: task.pravega(table="delta:/c", order_by=[])(arrow)({}), AirflowFailException, "there is no key"),
+        (
+            lambda: task.pravega(table="parquet:/c", key=["id"], order_by=[])(arrow)({}),
+            AirflowFailException,
+            "changes cannot be merged",
+        ),
         (
             lambda: PravegaSqlCheckOperator(task_id="t", sql="", stream_cuts={}, into="a/b"),
             ConfigurationError,

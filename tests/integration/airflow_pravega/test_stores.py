@@ -13,6 +13,7 @@ from pyiceberg.catalog import load_catalog
 from tests.system.s3_server import BUCKET
 
 from aiopravega.ledger import Interval
+from airflow_pravega.operators.keep_table import PravegaKeepTableOperator
 from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.operators.upkeep import PravegaTableUpkeepOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -63,6 +64,10 @@ def pipeline(scope, stream) -> DAG:
                 task_id=name, stream=str(stream), stream_cuts=wait.output, columns="id long", **JSON, **table
             )
             land >> PravegaTableUpkeepOperator(task_id=f"keep_{name}_up", **table)
+        followed = {**tables["iceberg"], "table": "shop.followed", "errors": "shop.followed_errors"}
+        PravegaKeepTableOperator(
+            task_id="keep", stream=str(stream), consumer="keeper", columns="id long", upkeep_after=1, **JSON, **followed
+        )
     return dag
 
 
@@ -78,12 +83,17 @@ def test_a_role_and_a_catalog_of_connections_land_once_and_show_nothing(
         kept = again.result(f"keep_{name}_up")
         assert (kept["dry_run"], kept["removed_files"]) == (False, 0)
 
+    kept, kept_again = first.result("keep"), again.result("keep")
+    assert (kept["action"], kept["rows"], kept["errors"], kept["upkeep_error"]) == ("append", 10, 0, None)
+    assert (kept_again["action"], kept_again["upkeep_error"]) == ("nothing", None)
+
     # Others than this package judge.
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region": "us-east-1"}
     keys |= {"aws_endpoint_url": s3_server.url, "aws_allow_http": "true"}
     address = f"s3://{BUCKET}/{scope}/orders"
     assert sorted(pl.read_delta(address, storage_options=keys)["id"]) == list(range(10))
-    assert sorted(catalog.load_table("shop.orders").scan().to_arrow()["id"].to_pylist()) == list(range(10))
+    for name in ("shop.orders", "shop.followed"):
+        assert sorted(catalog.load_table(name).scan().to_arrow()["id"].to_pylist()) == list(range(10))
 
     # A later run that takes the range over finds the tables by the connections that the ledger names.
     cuts = first.result("wait")

@@ -5,12 +5,20 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster.components.testing import create_defs_folder_sandbox
 from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
 from tests.pages.blocks import blocks_of
+from tests.system.s3_server import BUCKET
 
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
-from dagster_pravega import StreamCutPartitions, build_kept_table, pravega_stream_spec
+from dagster_pravega import (
+    PravegaKeptTableComponent,
+    StreamCutPartitions,
+    build_kept_table,
+    pravega_stream_spec,
+)
 
 LAKE = dg.AssetKey(["lake", "orders"])
 OWNER = "dagster/lake/orders"
@@ -128,6 +136,76 @@ def test_each_range_of_a_sensor_is_a_partition_of_the_table(run, made, order, id
         start = end
     assert run(asset, partition_key="range 1")["pravega/landing"] == "nothing"
     assert ids() == [1, 2]
+
+
+def test_a_file_of_yaml_keeps_a_table_of_a_catalog_in_a_store(
+    order, stream, scope, s3_server, tmp_path, pravega_config, monkeypatch, instance
+):
+    uri, warehouse = f"sqlite:///{tmp_path}/catalog.db", f"s3://{BUCKET}/{scope}/lake"
+    at_server = {"s3.endpoint": s3_server.url, "s3.access-key-id": "a", "s3.secret-access-key": "b"}
+    catalog = load_catalog("lake", type="sql", uri=uri, warehouse=warehouse, **at_server)
+    catalog.create_namespace("shop")
+    variables = {"CATALOG_URI": uri, "STORE_KEY": "AKIA", "STORE_SECRET": "canary"}
+    for name, value in {**variables, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}.items():
+        monkeypatch.setenv(name, value)
+    keys = {"access_key_id_env": "STORE_KEY", "secret_access_key_env": "STORE_SECRET"}
+    attributes = {
+        "stream": str(stream),
+        "table": "shop.orders",
+        "errors": "shop.orders_errors",
+        "key": "lake/orders",
+        "columns": "id long",
+        "options": {"decode": "json"},
+        "partition_by": ["bucket(4, id)"],
+        "cron": "@hourly",
+        "catalog": {"name": "lake", "type": "sql", "uri_env": "CATALOG_URI", "warehouse": warehouse},
+        "store": {**keys, "region": "us-east-1", "endpoint_url": s3_server.url},
+        "connection": {},
+    }
+    contents = {"type": "dagster_pravega.PravegaKeptTableComponent", "attributes": attributes}
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(PravegaKeptTableComponent, defs_yaml_contents=contents)
+        with sandbox.load_component_and_build_defs(path) as (_, definitions):
+            job = definitions.resolve_implicit_global_asset_job_def()
+            for number in (1, 2):
+                order(number)
+                assert job.execute_in_process(instance=instance).success
+    found = catalog.load_table("shop.orders")
+    assert sorted(found.scan().to_arrow()["id"].to_pylist()) == [1, 2]
+    assert [str(field.transform) for field in found.spec().fields] == ["bucket[4]"]
+
+
+def test_what_a_function_makes_of_a_range_is_merged_once_by_its_key(client, stream, manager, instance, tmp_path):
+    names: dict[str, Any] = {}
+    code = "\n".join(block.code for block in blocks_of("keep-table")[1:3])
+    exec(code.replace("examples/visits", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
+    asset = names["last_visits"]
+
+    def visit(*visits: tuple[str, int]) -> None:
+        rows = [json.dumps({"page": page, "seconds": seconds}).encode() for page, seconds in visits]
+        with client.writer(stream) as writer:
+            writer.write_many(rows, [page for page, _ in visits])
+
+    def work() -> Any:
+        done = dg.materialize([asset], resources={"pravega_arrow": manager}, instance=instance)
+        [event] = done.get_asset_materialization_events()
+        return {name: value.value for name, value in event.materialization.metadata.items()}
+
+    visit(("/", 20), ("/help", 5), ("/", 30))
+    first = work()
+    assert (first["pravega/merge"], first["pravega/inserted"], first["pravega/events"]) == ("merge", 1, 3)
+    ledger = client.cut_ledger(stream.scope)
+    [record] = ledger.records("dagster/lake/last_visits", stream)
+    ledger.reopen(record.identity, "its run was killed after its merge")
+    ledger.expect(record.identity, [part.name for part in record.parts], claimant=record.claimant)
+    for part in record.parts:
+        ledger.declare(record.identity, part.name, part.sink)
+    instance.delete_run(record.claimant.run)
+    visit(("/help", 40), ("/", 3))
+    assert work()["pravega/inserted"] == 1
+    found = DeltaTable(tmp_path / "last_visits").to_pyarrow_table(columns=["page", "seconds"]).to_pylist()
+    assert sorted((row["page"], row["seconds"]) for row in found) == [("/", 30), ("/help", 40)]
+    assert all(each.is_done for each in ledger.records("dagster/lake/last_visits", stream))
 
 
 def test_the_code_of_the_page_takes_what_there_is(order, stream, tmp_path, pravega_config, monkeypatch, instance, ids):

@@ -17,7 +17,9 @@ operator = partial(PravegaKeepTableOperator, task_id="keep", stream="shop/orders
         ({"table": "postgresql://ada@db/lake#orders"}, "an address may have a password"),
         ({"table": "orders", "postgres_conn_id": "a", "iceberg_conn_id": "b"}, "give that one"),
         ({"table": "orders", "postgres_conn_id": "a", "key": ["id"]}, "changes cannot be merged"),
+        ({"table": "delta:/lake/orders", "aws_conn_id": "a"}, "the table is in no store of AWS"),
         ({"table": "delta:/lake/orders", "deletes": "soft"}, "there is no key"),
+        ({"table": "delta:/lake/orders", "delete_column": "gone", "key": ["id"]}, "or give order_by"),
         ({"table": "delta:/lake/orders", "errors": "/lake/errors"}, "does not say what kind of table it is"),
         ({"table": "delta:/lake/orders", "partition_by": ["day(at)"]}, "partitions by columns only"),
         ({"table": "parquet:/lake/orders", "upkeep_after": 5}, "have no upkeep"),
@@ -33,4 +35,4 @@ def test_what_cannot_work_is_refused_when_the_dag_is_read(given, message):
 
 def test_tables_that_are_known_when_the_task_runs_are_taken():
     kept = operator(table="{{ params.table }}", errors="{{ params.errors }}", since="{{ params.since }}")
-    assert {"table", "errors", "options", "stream", "max_bytes"} <= set(kept.template_fields)
+    assert {"table", "errors", "options", "stream", "max_bytes", "aws_conn_id"} <= set(kept.template_fields)

@@ -57,6 +57,19 @@ def test_a_schedule_takes_the_place_of_the_sensor():
     assert (asset.automation_condition is not None, asset.group_name) == (True, "lake")
 
 
+def test_a_catalog_and_a_store_are_resources_of_the_table():
+    catalog = {"name": "lake", "type": "rest", "uri": "https://catalog", "credential_env": "CATALOG_CREDENTIAL"}
+    store = {"access_key_id_env": "STORE_KEY", "secret_access_key_env": "STORE_SECRET"}
+    names = {"table": "shop.orders", "errors": "shop.orders_errors"}
+    definitions = load(ORDERS | names | {"catalog": catalog, "store": store})
+    dg.Definitions.validate_loadable(definitions)
+    resources = dict(definitions.resources or {})
+    assert set(resources) == {"pravega", "pravega_arrow", "pravega_catalog", "pravega_store"}
+    assert (resources["pravega_catalog"].name, resources["pravega_catalog"].uri) == ("lake", "https://catalog")
+    asset = definitions.resolve_assets_def(TABLE)
+    assert {"pravega_catalog", "pravega_store"} <= asset.required_resource_keys
+
+
 def test_what_dg_scaffolds_can_be_loaded():
     keys = load().resolve_asset_graph().get_all_asset_keys()
     assert keys == {dg.AssetKey(["examples", "orders"]), dg.AssetKey(["kept", "examples", "orders"])}
@@ -76,6 +89,9 @@ def test_the_file_of_the_how_to_page_can_be_loaded():
         ({"table": "/lake/orders"}, "does not say what kind of table it is"),
         ({"cron": "@hourly", "max_bytes": 5}, "max_bytes is of the sensor"),
         ({"key_of_rows": ["id"]}, "errors is for landings"),
+        ({"order_by": ["at"]}, "there is no key"),
+        ({"catalog": {"name": "lake"}}, "both say where the table is"),
+        ({"database": {"dsn_env": "DSN"}, "store": {}, "table": "orders"}, "a table is in a database, or in a catalog"),
         ({"options": {"decode": "json", "on_error": "null"}}, "the options say on_error=null"),
     ],
 )

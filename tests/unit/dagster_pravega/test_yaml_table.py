@@ -68,6 +68,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         [PravegaKeptTableComponent],
         {"database_key": "database", "io_manager_key": "arrow"},
         {
+            "transform": "a function",
             "key": "the field `key`",
             "is_virtual": "of other kinds of assets",
             **dict.fromkeys(

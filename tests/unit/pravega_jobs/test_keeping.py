@@ -1,5 +1,7 @@
 """Tables that follow a stream: rules that go together, ranges that are put into a table, upkeep when it is due."""
 
+from functools import partial
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
@@ -32,7 +34,9 @@ def put(number: int, table: DeltaFolder, rules: KeepRules, size: int = 10) -> Ke
     ("given", "names"),
     [
         ({"ghosts": "remove", "deletes": "soft"}, "deletes, ghosts is a rule of merges, and there is no key"),
-        ({"key": "id", "partition_by": ["day"]}, "partition_by is for landings, and with key='id'"),
+        ({"order_by": (), "delete_column": "gone"}, "order_by, delete_column is a rule of merges, and there is no key"),
+        ({"key": "id", "delete_column": "gone"}, "or give order_by"),
+        ({"key": "id", "order_by": "at", "ghosts": "remove"}, "order_by says that plain rows are merged"),
         ({"key": "id", "errors": "delta:/lake/errors"}, "errors is for landings"),
         ({"key": "id", "history": "all"}, "history"),
         ({"key": "id", "options": {"decode": "csv"}}, "not with decode=csv"),
@@ -55,6 +59,7 @@ def test_rules_that_do_not_go_together_are_refused_by_name(given, names):
         ("parquet:/lake/orders", {"partition_by": ["day"]}, "partition_by is for tables of"),
         ("parquet:/lake/orders", {"upkeep_after": 10}, "tables of Parquet have no upkeep"),
         ("delta:/lake/orders", {"partition_by": ["day(at)"]}, "partitions by columns only"),
+        ("delta:/lake/orders", {"key": "id", "partition_by": ["day(at)"]}, "partitions by columns only"),
     ],
 )
 def test_rules_that_a_kind_of_table_cannot_follow_are_refused(table, given, names):
@@ -75,6 +80,8 @@ def test_options_of_the_read_come_from_the_rules():
     assert merge.options["changes"] == "upsert"
     assert (merge.options["key"], merge.options["table"]) == ("id", "orders")
     assert (merge.kind, errors.kind) == ("merge", "landing")
+    plain = KeepRules.of(key="id", order_by="at", columns="id int, at long", options={"decode": "json"})
+    assert (plain.kind, plain.options) == ("merge", {"decode": "json", "columns": "id int, at long"})
 
 
 def test_an_empty_range_leaves_the_table_alone_and_says_so(tmp_path):
@@ -105,6 +112,27 @@ def test_a_table_is_kept_up_when_its_own_files_say_so(tmp_path):
     assert [put(number, table, never).upkeep for number in range(4, 9)] == [None] * 5
 
 
+def test_plain_rows_replace_those_of_their_key_in_partitions(tmp_path):
+    table = DeltaFolder(str(tmp_path / "orders"))
+    rules = KeepRules.of(key="id", order_by="at", delete_column="gone", partition_by=["day"])
+    ranges = [
+        {"id": [1, 2, 3], "at": [1, 1, 1], "day": ["mon", "mon", "mon"], "gone": [False, False, False]},
+        {"id": [1, 2, 2], "at": [2, 2, 3], "day": ["tue", "tue", "tue"], "gone": [False, False, True]},
+    ]
+    for number, rows in enumerate(ranges):
+        cuts = StreamCutRange(cut(10 * number), cut(10 * number + 10))
+        interval, read = Interval("lake", STREAM, str(number)), partial(pa.table, rows)
+        kept = put_rows(read, 10, interval, cuts, table, rules)
+        again = put_rows(read, 10, interval, cuts, table, rules)
+        assert (kept.action, again.action) == (Action.MERGE, Action.NOTHING)
+    assert kept.counts is not None
+    assert (kept.counts.updated, kept.counts.deleted) == (1, 1)
+    found = DeltaTable(table.path)
+    assert found.metadata().partition_columns == ["day"]
+    rows_now = found.to_pyarrow_table(columns=["id", "at", "day"]).sort_by("id").to_pylist()
+    assert rows_now == [{"id": 1, "at": 2, "day": "tue"}, {"id": 3, "at": 1, "day": "mon"}]
+
+
 def test_an_upkeep_that_cannot_be_done_is_reported_and_fails_nothing(tmp_path):
     table, rules = DeltaFolder(str(tmp_path / "orders")), KeepRules.of(upkeep_after=1)
     kept = put(1, table, KeepRules.of(upkeep_after=0))
@@ -114,11 +142,21 @@ def test_an_upkeep_that_cannot_be_done_is_reported_and_fails_nothing(tmp_path):
     assert reported.to_json()["rows"] == 1
 
 
-def test_rows_and_errors_of_a_range_are_counted(tmp_path):
-    table, errors = DeltaFolder(str(tmp_path / "orders")), f"delta:{tmp_path}/errors"
-    bad = dict.fromkeys(field.name for field in ERROR_TYPE) | {"event": b"{", "reason": "not JSON"}
-    rows = pa.table({"id": [1, None], ERROR: pa.array([None, bad], ERROR_TYPE)})
-    cuts = StreamCutRange(cut(0), cut(20))
-    kept = put_rows(lambda: rows, 20, Interval("lake", STREAM, "1"), cuts, table, KeepRules.of(errors=errors))
-    assert (kept.rows, kept.errors, kept.action) == (1, 1, Action.APPEND)
-    assert str(kept).endswith("1 rows and 1 errors of 20 bytes")
+def test_errors_of_a_range_are_counted_and_their_table_is_kept_up(tmp_path):
+    table = DeltaFolder(str(tmp_path / "orders"))
+    rules = KeepRules.of(errors=f"delta:{tmp_path}/errors", upkeep_after=2)
+
+    def put_both(number: int, reason: str | None) -> Kept:
+        bad = dict.fromkeys(field.name for field in ERROR_TYPE) | {"event": b"{", "reason": reason}
+        found = [None, None if reason is None else bad]
+        rows = pa.table({"id": [1, None], ERROR: pa.array(found, ERROR_TYPE)})
+        interval, cuts = Interval("lake", STREAM, str(number)), StreamCutRange(cut(20 * number), cut(20 * number + 20))
+        return with_upkeep(put_rows(lambda: rows, 20, interval, cuts, table, rules), table, rules)
+
+    good, first, second = put_both(0, None), put_both(1, "not JSON"), put_both(2, "not JSON")
+    assert (good.errors, good.errors_upkeep, good.upkeep_error) == (0, None, None)
+    assert (first.rows, first.errors, first.action, first.errors_upkeep) == (1, 1, Action.APPEND, None)
+    assert str(first).endswith("1 rows and 1 errors of 20 bytes")
+    assert second.errors_upkeep is not None
+    assert (second.errors_upkeep.compacted_files, second.upkeep_error) == (2, None)
+    assert DeltaTable(tmp_path / "errors").to_pyarrow_table().num_rows == 2

@@ -1,8 +1,8 @@
 """Tables as assets that follow a stream, from the next range to the upkeep, without Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
@@ -22,6 +22,9 @@ from pravega_jobs.keeping import KeepRules, Kept, put_rows, with_upkeep
 from pravega_jobs.landing import LandingTable, folder_of, kind_of_table
 from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.merging.state import state_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ROWS_KEY: Final = "pravega/rows"
 _UPKEEP_KEY: Final = "pravega/upkeep"
@@ -47,7 +50,10 @@ def build_kept_table(
     unsent: str | None = None,
     ghosts: str | None = None,
     history: str | None = None,
+    order_by: Sequence[str] | str | None = None,
+    delete_column: str | None = None,
     upkeep_after: int | None = None,
+    transform: "Callable[[pa.RecordBatchReader], Any] | None" = None,
     partitions_def: StreamCutPartitions | None = None,
     since: str | None = None,
     consumer: str | None = None,
@@ -57,9 +63,10 @@ def build_kept_table(
 ) -> dg.AssetsDefinition:
     """An asset: a table that follows a stream, without Spark.
 
-    A run takes the next range of its consumer, lands the events in the table or, with `key_of_rows`, merges them as
-    Debezium's changes, records the range as done, and puts small files together if there are many. A run that is
-    killed, retried or executed again adds nothing that the table has. A range without events leaves the table alone.
+    A run takes the next range of its consumer, lands the events in the table or, with `key_of_rows`, merges them, as
+    Debezium's changes or as plain rows, records the range as done, and puts small files together if there are many. A
+    run that is killed, retried or executed again adds nothing that the table has. A range without events leaves the
+    table alone.
 
     The materialization has the metadata of `RangeRead.metadata` (range, interval, events, bytes), the number of the
     range's rows in the table (`pravega/rows`; of a merge, the rows of the source that have changed), its errors, the
@@ -72,25 +79,30 @@ def build_kept_table(
         table: `parquet:/folder`, `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table`; with
             `database_key`, the table's name with or without its schema.
         database_key: of the `LandingDatabase` that has the table.
-        catalog_key: of the `IcebergCatalog` that has the table; the table is named `namespace.table` or
-            `iceberg:catalog/namespace.table`.
+        catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
         store_key: of the `ObjectStore` with the files of the table.
         columns: the columns of events that are decoded as JSON, or of the source's table if changes are merged, as SQL
             writes them, for example `id long, price double`.
         options: of the read, as `pravega_jobs.frames.read_arrow` has them; they override the options of the stream.
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`.
-        errors: an errors table for events that cannot be decoded, named as `table` and in the same database.
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog.
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows.
-        key_of_rows: the columns that identify a row of the source: the events are changes as Debezium writes them, and
-            are merged into a table of Delta or Iceberg. Empty: all events are landed.
+        key_of_rows: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by`
+            plain rows, and are merged into a table of Delta or Iceberg. Empty: all events are landed.
         deletes: of merges: `hard` (by default) removes rows, `soft` keeps them with `_deleted`.
         unsent: of merges: an update that lacks values, of a row that the table does not have: `fail` (by default) or
             `null`.
         ghosts: of merges: rows that a later snapshot does not have: `keep` (by default) or `remove`.
         history: `none` (by default), or `scd2` to keep every version of a row.
-        upkeep_after: the number of small files, and of versions of the table, after which it is kept up; 0: never. By
-            default 100, of tables of Delta and Iceberg.
+        order_by: of merges of plain rows: the columns by which the last row of a key is found, such as `["segment_id",
+            "offset"]`; `[]` if a range has each key once.
+        delete_column: of merges of plain rows: a boolean column that is true in rows that delete the row of their key.
+        upkeep_after: the number of small files, and of versions of the table, after which it is kept up, as is the
+            errors table; 0: never. By default 100, of tables of Delta and Iceberg.
+        transform: a function that gets the rows of a range, and returns the rows for the table: a table of Arrow,
+            pandas or Polars, a LazyFrame, a relation of DuckDB or record batches. It must make the same rows of the
+            same events and, with `errors`, keep the column `_error`.
         partitions_def: partitions that a sensor of `build_stream_cut_sensor` adds: a run for each range. By default
             each run takes what came since the last one.
         since: the start of the first run, without `partitions_def`: `last` (the head, by default) or `latest`.
@@ -118,6 +130,8 @@ def build_kept_table(
         unsent=unsent,
         ghosts=ghosts,
         history=history,
+        order_by=order_by,
+        delete_column=delete_column,
         upkeep_after=upkeep_after,
     )
     checked = keys.check(table)
@@ -135,18 +149,25 @@ def build_kept_table(
     reads |= {OPTIONS_KEY: dict(rules.options), **keys.of_input(table)}
 
     def kept(context: dg.AssetExecutionContext, events: StreamBatches) -> dg.MaterializeResult[None]:
+        def rows() -> Any:
+            return events.reader if transform is None else transform(events.reader)
+
         with failing_for_good(), accessing(keys.access(context.resources)):
             _check_not_rebuilt(context.run)
             taken, target = landed_interval(events.ranges, owner), keys.table(table, context.resources)
             beside = None if errors is None else keys.table(errors, context.resources)
             declare_table(context, events.ranges, rules.kind, keys.sink(table), taken)
             interval = Interval(taken.consumer, events.stream, taken.name)
-            done = put_rows(lambda: events.reader, events.size, interval, taken.cuts, target, rules, beside)
+            done = put_rows(rows, events.size, interval, taken.cuts, target, rules, beside)
             metadata = events.metadata()
             events.ranges.finish()
-            done = with_upkeep(done, target, rules)
+            done = with_upkeep(done, target, rules, beside)
             context.log.info("%s", done)
             metadata |= {**_described(table, done, rules), **_errors(done, errors), **_state(target)}
+            if done.is_empty:
+                metadata[EVENTS_KEY] = 0
+            elif rules.merge is None and transform is None:  # rows are events, also if they were not read
+                metadata[EVENTS_KEY] = done.rows + (done.errors or 0)
         return dg.MaterializeResult(metadata=metadata, data_version=events.data_version)
 
     kind = kind_of_table(checked)
@@ -181,12 +202,9 @@ def _described(table: str, done: Kept, rules: KeepRules) -> dict[str, Any]:
         **({"pravega/new_columns": added} if added else {}),
         **({} if done.holding is None else updated_at(done.holding.landed_at)),
     }
-    if done.is_empty:
-        described[EVENTS_KEY] = 0
-    elif rules.merge is None:  # rows are events, also if they were not read
-        described[EVENTS_KEY] = done.rows + (done.errors or 0)
-    if done.upkeep is not None or done.upkeep_error is not None:
-        described[_UPKEEP_KEY] = done.upkeep_error or str(done.upkeep)
+    upkeep = [str(each) for each in (done.upkeep, done.errors_upkeep, done.upkeep_error) if each is not None]
+    if upkeep:
+        described[_UPKEEP_KEY] = ". ".join(upkeep)
     return described
 
 

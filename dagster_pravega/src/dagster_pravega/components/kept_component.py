@@ -33,7 +33,8 @@ class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
 
     stream: StreamText = Field(description="scope/stream", examples=["examples/orders"])
     table: str = Field(
-        description="`delta:/folder`, `iceberg:catalog/namespace.table`, `parquet:/folder`; with `database`, its name",
+        description="`delta:/folder`, `iceberg:catalog/namespace.table`, `parquet:/folder`; with `database`, its name; "
+        "with `catalog`, `namespace.table`",
         examples=["delta:/lake/orders"],
     )
     key: str | None = Field(
@@ -61,7 +62,7 @@ class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
     )
     key_of_rows: list[str] = Field(
         default=[],
-        description="columns that identify a row: events are Debezium's changes, and are merged",
+        description="columns that identify a row, to merge events: Debezium's changes, or with `order_by` plain rows",
         examples=[["id"]],
     )
     deletes: Deletes | None = Field(default=None, description="of merges: `hard` removes rows, `soft` keeps them")
@@ -71,6 +72,16 @@ class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
     )
     history: RowHistory | None = Field(
         default=None, description="of merges: `none`, or `scd2` to keep every version of a row"
+    )
+    order_by: list[str] | None = Field(
+        default=None,
+        description="of merges of plain rows: columns by which the last row of a key is found; [] if there is one each",
+        examples=[["segment_id", "offset"]],
+    )
+    delete_column: str | None = Field(
+        default=None,
+        description="of merges of plain rows: a boolean column that is true in rows that delete that of their key",
+        examples=["gone"],
     )
     upkeep_after: int | None = Field(
         default=None, ge=0, description="small files and versions after which the table is kept up; 0: never"
@@ -147,6 +158,8 @@ class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
             unsent=self.unsent,
             ghosts=self.ghosts,
             history=self.history,
+            order_by=self.order_by,
+            delete_column=self.delete_column,
             upkeep_after=self.upkeep_after,
             partitions_def=partitions,
             since=None if partitions is not None else self.since,

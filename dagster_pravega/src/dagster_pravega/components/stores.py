@@ -121,7 +121,7 @@ class TablePart(YamlPart):
     """The catalog and the object store of a component's tables, if it has them."""
 
     catalog: Catalog | None = Field(
-        default=None, description="the catalog of Iceberg that has the tables: `table` is `namespace.{name}` then"
+        default=None, description="the catalog of Iceberg that has the tables: names are such as `namespace.table` then"
     )
     catalog_key: str | None = Field(
         default=None,

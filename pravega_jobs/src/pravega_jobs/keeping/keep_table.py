@@ -42,8 +42,8 @@ class Kept:
     """The result of one step of a table that follows a stream.
 
     `action` is `nothing` for a range without events (`bytes` is 0 then, and there is no holding), and for one that the
-    table had already. `counts` are of a merge. `upkeep` is the report of an upkeep, if one was due, and `upkeep_error`
-    the reason why it was not done.
+    table had already. `counts` are of a merge. `upkeep` is the report of an upkeep, if one was due, `errors_upkeep`
+    that of the errors table, and `upkeep_error` the reason why one was not done.
     """
 
     interval: Interval
@@ -53,6 +53,7 @@ class Kept:
     holding: Holding | None = None
     counts: Counts | None = None
     upkeep: Upkept | None = None
+    errors_upkeep: Upkept | None = None
     upkeep_error: str | None = None
 
     @property
@@ -82,6 +83,7 @@ class Kept:
             "bytes": self.bytes,
             "changes": None if self.counts is None else asdict(self.counts),
             "upkeep": None if self.upkeep is None else self.upkeep.to_json(),
+            "errors_upkeep": None if self.errors_upkeep is None else self.errors_upkeep.to_json(),
             "upkeep_error": self.upkeep_error,
         }
 
@@ -210,7 +212,8 @@ def put_rows(
     if size == 0:
         return Kept(interval, cuts, Action.NOTHING, 0)
     if rules.merge is not None:
-        merged = merge_changes(read(), table, landing_of(cuts, interval.consumer, interval.name), rules.merge)
+        landing = landing_of(cuts, interval.consumer, interval.name, partition_by=rules.partition_by)
+        merged = merge_changes(read(), table, landing, rules.merge)
         return Kept(interval, cuts, merged.action, size, merged.holding, merged.counts)
     landed = land(
         read(),
@@ -226,20 +229,40 @@ def put_rows(
     return Kept(interval, cuts, landed.action, size, landed.holding)
 
 
-def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules) -> Kept:
+def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules, errors: LandingTable | None = None) -> Kept:
     """Keep a table up if its own metadata says that it is time, after a range was put into it and recorded as done.
 
-    An upkeep that cannot be done does not fail the range: the reason is logged, and in the result.
+    If the range has errors, the errors table is kept up in the same way. An upkeep that cannot be done does not fail
+    the range: the reason is logged, and in the result.
+
+    Args:
+        kept: the result so far.
+        table: the table.
+        rules: the rules.
+        errors: as of `keep_range`.
     """
-    kind, after = kind_of_table(table), UPKEEP_AFTER if rules.upkeep_after is None else rules.upkeep_after
-    if kept.is_empty or after == 0 or kind is None or kind.upkeep is None:
+    if kept.is_empty:
         return kept
+    done, reason = _kept_up(table, rules)
+    beside = (errors or rules.errors) if kept.errors else None
+    if beside is None:
+        return replace(kept, upkeep=done, upkeep_error=reason)
+    of_errors, other = _kept_up(table_of(beside) if isinstance(beside, str) else beside, rules)
+    reasons = "; ".join(each for each in (reason, other) if each is not None)
+    return replace(kept, upkeep=done, errors_upkeep=of_errors, upkeep_error=reasons or None)
+
+
+def _kept_up(table: LandingTable, rules: KeepRules) -> tuple[Upkept | None, str | None]:
+    """The report of an upkeep, or the reason why it was not done; neither, if none is due."""
+    kind, after = kind_of_table(table), UPKEEP_AFTER if rules.upkeep_after is None else rules.upkeep_after
+    if after == 0 or kind is None or kind.upkeep is None:
+        return None, None
     try:
         backlog = backlog_of(table)(rules.upkeep)
         if not backlog.is_due(after):
-            return kept
+            return None, None
         logger.info("%s is kept up: %d small files, version %d", table.location(), backlog.small_files, backlog.version)
-        return replace(kept, upkeep=upkeep_of(table)(rules.upkeep))
+        return upkeep_of(table)(rules.upkeep), None
     except PravegaError as error:
         logger.warning("%s was not kept up: %s", table.location(), error)
-        return replace(kept, upkeep_error=str(error))
+        return None, str(error)

@@ -17,7 +17,6 @@ from pravega_jobs.spark.options import with_columns
 from pravega_jobs.upkeep.keep_up import upkeep_of
 from pravega_jobs.upkeep.rules import UpkeepRules
 
-_OF_MERGES: Final = ("deletes", "unsent", "ghosts", "history")
 _ON_ERROR: Final = "on_error"
 
 
@@ -29,11 +28,11 @@ class KeepRules:
         options: of the read of a range.
         merge: the rules of merges; None: ranges are landed.
         new_columns: the treatment of columns that the table lacks, in landings.
-        partition_by: the partitions of a table that is new, in landings.
-        errors: the name of the errors table of landings, as users write it; None: there is none.
+        partition_by: the partitions of a table that is new.
+        errors: the errors table of landings, or its name as for `table_of`; None: there is none.
         most_errors: the most errors of a landing.
-        upkeep_after: the number of small files, and of versions, after which the table is kept up; 0: never. None: as
-            often as by default, if tables of the kind have an upkeep.
+        upkeep_after: the number of small files, and of versions, after which the table, or the errors table, is kept
+            up; 0: never. None: as often as by default, if tables of the kind have an upkeep.
         upkeep: the settings of the upkeep.
     """
 
@@ -41,7 +40,7 @@ class KeepRules:
     merge: MergeRules | None = None
     new_columns: Evolution = Evolution.FAIL
     partition_by: tuple[str, ...] = ()
-    errors: str | None = None
+    errors: LandingTable | str | None = None
     most_errors: int | str | None = None
     upkeep_after: int | None = None
     upkeep: UpkeepRules = field(default_factory=UpkeepRules)
@@ -54,13 +53,15 @@ class KeepRules:
         options: Mapping[str, str] | None = None,
         new_columns: str = Evolution.FAIL,
         partition_by: Sequence[str] = (),
-        errors: str | None = None,
+        errors: LandingTable | str | None = None,
         most_errors: int | str | None = None,
         key: Sequence[str] | str = (),
         deletes: str | None = None,
         unsent: str | None = None,
         ghosts: str | None = None,
         history: str | None = None,
+        order_by: Sequence[str] | str | None = None,
+        delete_column: str | None = None,
         upkeep_after: int | None = None,
     ) -> Self:
         """The rules that texts name.
@@ -69,15 +70,18 @@ class KeepRules:
             columns: the columns of events that are decoded as JSON, or of the source's table, as SQL writes them.
             options: of the read, as `pravega_jobs.frames.read_arrow` has them.
             new_columns: `fail`, `ignore` or `add`.
-            partition_by: as `land` has it.
+            partition_by: as `land` and `merge_into` have it.
             errors: the errors table for events that cannot be decoded. The read has `on_error=dead` then.
             most_errors: as `land` has it.
-            key: the columns that identify a row: the events are Debezium's changes, and are merged. Empty: all events
-                are landed.
-            deletes: as `merge_into` has it, with a key only; so are `unsent`, `ghosts` and `history`.
+            key: the columns that identify a row: the events are Debezium's changes, or with `order_by` plain rows, and
+                are merged. Empty: all events are landed.
+            deletes: as `merge_into` has it, with a key only; so are `unsent`, `ghosts`, `history`, `order_by` and
+                `delete_column`.
             unsent: of a merge.
             ghosts: of a merge.
             history: of a merge.
+            order_by: of a merge of plain rows; the options say how events become rows.
+            delete_column: of a merge of plain rows.
             upkeep_after: the number of small files, and of versions, after which the table is kept up; 0: never.
 
         Raises:
@@ -87,24 +91,24 @@ class KeepRules:
             raise ConfigurationError(f"upkeep_after={upkeep_after}: give a number of small files, or 0 for no upkeep")
         rule, given = choice(new_columns, Evolution, "new_columns"), dict(options or {})
         check_errors(errors, most_errors)
-        of_merges = dict(zip(_OF_MERGES, (deletes, unsent, ghosts, history), strict=True))
-        named = {name: text for name, text in of_merges.items() if text is not None}
-        if not key:
-            if named:
-                raise ConfigurationError(
-                    f"{', '.join(named)} is a rule of merges, and there is no key, so that events are landed: give "
-                    "key, the columns that identify a row, or leave the rule out"
-                )
+        rules = MergeRules.if_keyed(
+            key,
+            new_columns,
+            deletes=deletes,
+            unsent=unsent,
+            ghosts=ghosts,
+            history=history,
+            order_by=order_by,
+            delete_column=delete_column,
+        )
+        if rules is None:
             read = with_columns(given if errors is None else _with_errors(given), columns)
             return cls(read, None, rule, tuple(partition_by), errors, most_errors, upkeep_after)
-        of_landings = {"partition_by": partition_by, "errors": errors}
-        refused = [name for name, value in of_landings.items() if value]
-        if refused:
-            raise ConfigurationError(
-                f"{' and '.join(refused)} is for landings, and with key={key!r} changes are merged: leave it out"
-            )
-        rules = MergeRules.of(key, new_columns=new_columns, **named)
-        return cls({**given, **change_options(columns, given, rules)}, rules, rule, upkeep_after=upkeep_after)
+        if errors is not None:
+            raise ConfigurationError(f"errors is for landings, and with key={key!r} rows are merged: leave it out")
+        plain = rules.order_by is not None
+        read = with_columns(given, columns) if plain else {**given, **change_options(columns, given, rules)}
+        return cls(read, rules, rule, tuple(partition_by), upkeep_after=upkeep_after)
 
     @property
     def kind(self) -> Literal["landing", "merge"]:

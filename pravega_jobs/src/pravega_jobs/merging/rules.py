@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from aiopravega.errors import ConfigurationError, LedgerError
 from pravega_jobs.landing.rules import MERGED, Evolution, choice
@@ -197,6 +197,28 @@ class MergeRules:
             (order_by,) if isinstance(order_by, str) else None if order_by is None else tuple(order_by),
             delete_column,
         )
+
+    @classmethod
+    def if_keyed(cls, key: Sequence[str] | str, new_columns: str, **named: Any) -> Self | None:
+        """The rules of a merge if there is a key; None: there is none, and rows are landed.
+
+        Args:
+            key: as of `of`, or empty.
+            new_columns: as of `of`; landings also have it.
+            **named: other rules, as of `of`; None: not given.
+
+        Raises:
+            ConfigurationError: as of `of`; or there is no key, and a rule of merges is given.
+        """
+        given = {name: value for name, value in named.items() if value is not None}
+        if key:
+            return cls.of(key, new_columns=new_columns, **given)
+        if given:
+            raise ConfigurationError(
+                f"{', '.join(given)} is a rule of merges, and there is no key, so that rows are landed: give key, the "
+                "columns that identify a row, or leave the rule out"
+            )
+        return None
 
     @property
     def of_table(self) -> TableRules:

@@ -92,17 +92,19 @@ def pravega_task(
     `pandas.DataFrame` or `duckdb.DuckDBPyRelation`, as a class or as a text, which needs no import when Airflow reads
     the DAG. Readers, lazy frames and relations have a few megabytes of the range in memory at a time.
 
-    What it returns is written once to the stream `into`, or landed once in `table`; the task's result then has the
-    facts of the write. Without both, the function's result is the task's result. At the end, the interval of the range
-    is done, or has failed, as with `@task.pravega_range`. A task that is killed after its write and is tried
-    again calls the function again, and adds nothing: the function must make the same rows of the same events.
+    What it returns is written once to the stream `into`, or landed once in `table`, or with `key` merged into it once;
+    the task's result then has the facts of the write. Without these, the function's result is the task's result. At
+    the end, the interval of the range is done, or has failed, as with `@task.pravega_range`. A task that is killed
+    after its write and is tried again calls the function again, and adds nothing: the function must make the same rows
+    of the same events.
 
     Args:
         python_callable: the function.
         multiple_outputs: make an XCom of each key of a dict that it returns; with `into` or `table`, this is always
             done.
         **kwargs: `columns`, `options`, `into`, `write_id`, `rebuild`, `commit_ledger`, `into_options`, `table`,
-            `postgres_conn_id`, `iceberg_conn_id`, `new_columns`, `partition_by`, `largest` and `pravega_conn_id`, as
+            `postgres_conn_id`, `iceberg_conn_id`, `aws_conn_id`, `new_columns`, `partition_by`, `key`, `order_by`,
+            `delete_column`, `deletes`, `largest` and `pravega_conn_id`, as
             `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them, and the arguments of all operators.
     """
     return task_decorator_factory(

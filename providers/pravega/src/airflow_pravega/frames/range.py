@@ -1,6 +1,5 @@
 """One range of a stream as a frame in a task, without Spark: read, processed, written once, and recorded as done."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -12,22 +11,22 @@ from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, named_table, table_in
+from airflow_pravega.frames.table import FrameTable, plain_rules
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.tasks.arguments import check_known, check_stream, known_texts, whole_number
-from airflow_pravega.tasks.failures import ProcessesInterval
+from airflow_pravega.tasks.arguments import check_known, check_stream, is_known, known_texts, whole_number
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import declare, shown, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.frame_kinds import need_arrow
-from pravega_jobs.landing import LandingTable, folder_of, land
-from pravega_jobs.landing.land import landing_of
+from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.rules import Evolution, choice
-from pravega_jobs.landing.store_access import accessing
+from pravega_jobs.merging.state import merges_of
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.writes import parse_generation
 
@@ -52,7 +51,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         into_options: options of the write, as `pravega_jobs.frames.write_arrow` has them. (templated)
         table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
             `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name; with `iceberg_conn_id`,
-            `namespace.table`. (templated)
+            `namespace.table`. With `key` it is merged, as rows of a table of Delta or Iceberg. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
         aws_conn_id: id of a connection of the type `aws` to the object store of the table. (templated)
@@ -60,6 +59,13 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             (templated)
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
             `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
+        key: the columns that identify a row of `table`: each row of the result replaces the row of its key, instead of
+            being added.
+        order_by: the columns of the result by which the last row of a key is found, such as `["segment_id", "offset"]`;
+            `()` if the result has each key once. With `key`.
+        delete_column: a boolean column of the result, which is true in rows that delete the row of their key. With
+            `key`.
+        deletes: the rule of a merge for deleted rows: `hard` (by default) or `soft`. With `key`.
         largest: the most bytes of a range that is in memory as a whole, as a Table or a DataFrame is. (templated)
         pravega_conn_id: id of the connection; if it names a Schema Registry, events become the columns of their group
             without options. (templated)
@@ -99,6 +105,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         aws_conn_id: str | None = None,
         new_columns: str = "fail",
         partition_by: Sequence[str] = (),
+        key: Sequence[str] = (),
+        order_by: Sequence[str] | None = None,
+        delete_column: str | None = None,
+        deletes: str | None = None,
         largest: int | str = _LARGEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -113,6 +123,14 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
             check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
+        with failing_for_good():  # the key and its rules are known now
+            rules = plain_rules(key, order_by, delete_column, deletes, new_columns if is_known(new_columns) else "fail")
+        if rules is not None:
+            if table is None:
+                raise ConfigurationError(
+                    f"key={key!r} merges the result, but nothing says into which table: give table"
+                )
+            check_known(table, lambda text: merges_of(named_table(text, postgres_conn_id, iceberg_conn_id)))
         self.columns = columns
         self.options = dict(options or {})
         self.into = into
@@ -126,6 +144,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.aws_conn_id = aws_conn_id
         self.new_columns = new_columns
         self.partition_by = partition_by
+        self.key = key
+        self.order_by = order_by
+        self.delete_column = delete_column
+        self.deletes = deletes
         self.largest = largest
         self.pravega_conn_id = pravega_conn_id
 
@@ -185,17 +207,27 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             return lambda taken, registry, made: self._write(once, taken, registry, made), once.sink
         if self.table is None:
             return None, None
-        generation = parse_generation(self.rebuild)
-        landing_of(given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by)
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
-        target = table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG)
-        access = store_access(self.aws_conn_id)
-        sink = table_sink("landing", self.table, conn_id, given, generation, store=self.aws_conn_id)
+        target = FrameTable.of(
+            self.table,
+            table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG),
+            store_access(self.aws_conn_id),
+            given,
+            generation=parse_generation(self.rebuild),
+            new_columns=self.new_columns,
+            partition_by=self.partition_by,
+            rules=plain_rules(self.key, self.order_by, self.delete_column, self.deletes, self.new_columns),
+        )
+        sink = table_sink(target.kind, self.table, conn_id, given, target.generation, store=self.aws_conn_id)
 
         def put(taken: TakenRange, _: "SchemaRegistry | None", made: Any) -> dict[str, Any]:
-            with accessing(access):
-                return self._land(target, generation, given, taken, made)
+            facts = target.put(made)
+            self.log.info("Put %s %s into %s: %s", taken.stream, shown(taken.range), self.table, facts)
+            folder = folder_of(target.name)
+            outputs = () if folder is None else (FileData(folder, rows=facts.get("rows")),)
+            self.lineage = replace(self.lineage, outputs=outputs)
+            return {**facts, "cuts": taken.range.to_json()}
 
         return put, sink
 
@@ -215,34 +247,6 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         result = once.described(done, self.log)
         self.lineage = replace(self.lineage, outputs=(written_once(once.config, result),))
         return result
-
-    def _land(
-        self, target: LandingTable, generation: int, given: Mapping[str, str], taken: TakenRange, made: Any
-    ) -> dict[str, Any]:
-        began, name = time.monotonic(), str(self.table)
-        landed = land(
-            made, target, given, generation=generation, new_columns=self.new_columns, partition_by=self.partition_by
-        )
-        holding = landed.holding
-        self.log.info(
-            "Landed %s %s in %s: %s, %d rows of generation %d",
-            taken.stream,
-            shown(taken.range),
-            name,
-            landed.action.value,
-            holding.rows,
-            holding.generation,
-        )
-        folder = folder_of(name)
-        self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder, rows=holding.rows),))
-        return {
-            "table": name,
-            "action": landed.action.value,
-            "rows": holding.rows,
-            "generation": holding.generation,
-            "seconds": round(time.monotonic() - began, 3),
-            "cuts": taken.range.to_json(),
-        }
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from airflow.sdk import Context
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
 from aiopravega.ledger import Interval
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, named_table, table_in
+from airflow_pravega.connections.aws import store_access
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, named_table, table_in
 from airflow_pravega.frames.range import registry_of
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, range_read
@@ -23,26 +24,27 @@ from airflow_pravega.tasks.intervals import TO_RECORD, declare, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.keeping import KeepRules, Kept, keep_range, with_upkeep
 from pravega_jobs.landing import LandingTable, folder_of
+from pravega_jobs.landing.store_access import accessing
 
 
 class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamCutSensor):
     """Keeps a table after a stream: takes the next range of a consumer into it, once, and keeps the table up.
 
     A task waits for the next range as `PravegaStreamCutSensor` does, in the same chain of the cut ledger. It lands the
-    events of the range in the table or, with `key`, merges them as Debezium's changes. It records the range as done,
-    and puts small files together if there are many. A task that is killed anywhere and tried again, or cleared, takes
-    the range of its run again, and adds nothing that the table has. Spark is not needed: the rows go through the
-    worker, a few megabytes at a time.
+    events of the range in the table or, with `key`, merges them, as Debezium's changes or as plain rows. It records the
+    range as done, and puts small files together if there are many. A task that is killed anywhere and tried again, or
+    cleared, takes the range of its run again, and adds nothing that the table has. Spark is not needed: the rows go
+    through the worker, a few megabytes at a time.
 
     A stream without new events skips the task. A DAG that a `PravegaStreamCutEventTrigger` starts follows within
     seconds; a scheduled DAG takes what came since its last run. Give the DAG `max_active_runs=1`: each run takes all
     that is there.
 
     Returns `{"table", "consumer", "interval", "cuts", "action", "rows", "errors", "bytes", "changes", "upkeep",
-    "upkeep_error"}`: the action (`append`, `merge` or `nothing`), the number of rows that the table holds of the range
-    (of a merge, the rows of the source that have changed), the number of its errors (null without an errors table), the
-    bytes of the range in the stream (event headers included), the counts of a merge, the report of an upkeep if one was
-    due, and the reason why it was not done.
+    "errors_upkeep", "upkeep_error"}`: the action (`append`, `merge` or `nothing`), the number of rows that the table
+    holds of the range (of a merge, the rows of the source that have changed), the number of its errors (null without an
+    errors table), the bytes of the range in the stream (event headers included), the counts of a merge, the report of
+    an upkeep if one was due, that of the errors table, and the reason why one was not done.
 
     It also takes the arguments of `PravegaStreamCutSensor`, such as `consumer`, `max_bytes`, `min_bytes`, `deferrable`
     and `on_truncated`, but not `record`.
@@ -54,6 +56,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
+        aws_conn_id: id of a connection of the type `aws` to the object store of the table. Its secrets go to the store
+            and the catalog, and into no log, XCom or rendered template. (templated)
         columns: the columns of events that are decoded as JSON (`options={"decode": "json"}`), or of the source's table
             if changes are merged, as SQL writes them, for example `id long, price double`. (templated)
         options: options of the read, as `pravega_jobs.frames.read_arrow` has them. If the connection names a Schema
@@ -64,14 +68,18 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             (templated)
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows; with more the task fails,
             and changes nothing.
-        key: the columns that identify a row of the source: the events are changes as Debezium writes them, and are
-            merged into a table of Delta or Iceberg. Empty: all events are landed.
+        key: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by` plain
+            rows, and are merged into a table of Delta or Iceberg. Empty: all events are landed.
         deletes: the rule of a merge for deleted rows: `hard` (by default) or `soft`.
         unsent: the rule of a merge for an update that lacks values: `fail` (by default) or `null`.
         ghosts: the rule of a merge for rows that a snapshot does not have: `keep` (by default) or `remove`.
         history: `none` (by default), or `scd2` to keep every version of a row.
-        upkeep_after: the number of small files, and of versions of the table, after which it is kept up; 0: never. By
-            default 100, of tables of Delta and Iceberg.
+        order_by: for a merge of plain rows, the columns by which the last row of a key is found, such as
+            `["segment_id", "offset"]`; `[]` if a range has each key once.
+        delete_column: for a merge of plain rows, a boolean column that is true in rows that delete the row of their
+            key.
+        upkeep_after: the number of small files, and of versions of the table, after which it is kept up, as is the
+            errors table; 0: never. By default 100, of tables of Delta and Iceberg.
         since: the start of a first run: `"last"` (the head of the stream) or `"latest"` (the tail at that time).
             (templated)
         if_empty: the rule for a stream that has not moved far enough: `"skip"` the task and the tasks after it, or
@@ -82,6 +90,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         "table",
         "postgres_conn_id",
         "iceberg_conn_id",
+        "aws_conn_id",
         "columns",
         "options",
         "errors",
@@ -95,6 +104,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         table: str,
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
+        aws_conn_id: str | None = None,
         columns: str | None = None,
         options: Mapping[str, str] | None = None,
         new_columns: str = "fail",
@@ -106,6 +116,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         unsent: str | None = None,
         ghosts: str | None = None,
         history: str | None = None,
+        order_by: Sequence[str] | None = None,
+        delete_column: str | None = None,
         upkeep_after: int | None = None,
         since: str = LAST,
         if_empty: str = IfEmpty.SKIP.value,
@@ -115,6 +127,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
+        self.aws_conn_id = aws_conn_id
         self.columns = columns
         self.options = dict(options or {})
         self.new_columns = new_columns
@@ -126,6 +139,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         self.unsent = unsent
         self.ghosts = ghosts
         self.history = history
+        self.order_by = order_by
+        self.delete_column = delete_column
         self.upkeep_after = upkeep_after
         with failing_for_good():  # of what is known now; the rest is checked when the task runs
             if not self.record:
@@ -133,6 +148,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             rules = self._rules(None, {})
         check_known(since, _check_since)
         check_known(table, lambda text: rules.check(named_table(text, postgres_conn_id, iceberg_conn_id)))
+        check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         check_known(errors, lambda text: named_table(text, postgres_conn_id, iceberg_conn_id))
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -153,7 +169,9 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             rules = self._rules(self.columns, self.options)
             table, errors = self._tables(hook)
             rules.check(table)
-        kept = with_upkeep(self._keep(context, hook, given, rules, table, errors), table, rules)
+            access = store_access(self.aws_conn_id)
+        with accessing(access):
+            kept = with_upkeep(self._keep(context, hook, given, rules, table, errors), table, rules, errors)
         self.log.info("%s", kept)
         return {"table": self.table, **kept.to_json()}
 
@@ -172,7 +190,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         with task_range(hook, given, context, watch=watch) as taken:
             self.lineage = Lineage((range_read(taken.client.config, taken.stream, taken.range, given),))
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
-            declare(taken.client, taken.stream, given, table_sink(rules.kind, self.table, conn_id, given), context)
+            sink = table_sink(rules.kind, self.table, conn_id, given, store=self.aws_conn_id)
+            declare(taken.client, taken.stream, given, sink, context)
             interval = Interval(given["consumer"], taken.stream, given["interval"])
             with registry_of(hook) as registry:
                 kept = keep_range(taken, interval, table, rules, errors=errors, registry=registry)
@@ -193,6 +212,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             unsent=self.unsent,
             ghosts=self.ghosts,
             history=self.history,
+            order_by=self.order_by,
+            delete_column=self.delete_column,
             upkeep_after=self.upkeep_after,
         )
 

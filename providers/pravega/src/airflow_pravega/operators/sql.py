@@ -63,18 +63,20 @@ class _SqlOperator(PravegaFrameRangeOperator):
 
 
 class PravegaSqlOperator(_SqlOperator):
-    """Asks a range by SQL without Spark, and writes or lands the result exactly once.
+    """Asks a range by SQL without Spark, and writes, lands or merges the result exactly once.
 
     The query names the range `events`, and has the functions of DuckDB. DuckDB has a few megabytes of the range in
     memory, and what the query keeps. At the end the interval that the range names is recorded as done.
 
-    Returns the facts of the write (as `PravegaSparkWriteOperator`) or of the landing (as `PravegaLandOperator`).
+    Returns the facts of the write (as `PravegaSparkWriteOperator`), of the landing (as `PravegaLandOperator`) or of the
+    merge (as `PravegaCdcMergeOperator`).
     Without `into` and `table`, it returns the rows as a list of dicts, at most 100; texts stand for values that JSON
     does not have.
 
     It also takes the arguments of all tasks with frames: `columns`, `options`, `into`, `write_id`, `rebuild`,
-    `commit_ledger`, `into_options`, `table`, `postgres_conn_id`, `iceberg_conn_id`, `new_columns`, `partition_by` and
-    `pravega_conn_id`, as `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them.
+    `commit_ledger`, `into_options`, `table`, `postgres_conn_id`, `iceberg_conn_id`, `aws_conn_id`, `new_columns`,
+    `partition_by`, `key`, `order_by`, `delete_column`, `deletes` and `pravega_conn_id`, as
+    `airflow_pravega.frames.range.PravegaFrameRangeOperator` has them.
 
     Args:
         sql: the query, or the name of a file `.sql` beside the DAG. (templated)
