@@ -20,6 +20,8 @@ from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.identity.sinks import asking_sinks, declare_sink
 from pravega_jobs.keeping.rules import KeepRules
 from pravega_jobs.landing import LandingTable, land, table_of
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import errors_sink_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Action, Holding
 from pravega_jobs.landing.targets import kind_of_table
@@ -154,7 +156,7 @@ def keep_range(
     table: LandingTable,
     rules: KeepRules,
     *,
-    errors: LandingTable | None = None,
+    errors: LandingTable | ErrorsSink | None = None,
     registry: "SchemaRegistry | None" = None,
 ) -> Kept:
     """Read a range that an interval has, and put it into a table once.
@@ -164,7 +166,8 @@ def keep_range(
         interval: the interval that has the range.
         table: the table.
         rules: the rules.
-        errors: the errors table; None: the one that the rules name by themselves, if any.
+        errors: the errors table or stream; None: the one that the rules name by themselves, if any. A stream is reached
+            by the client of the range, if it has none.
         registry: the Schema Registry.
 
     Raises:
@@ -180,7 +183,9 @@ def keep_range(
 
         return plan_read(of, None, registry, rules.options).scan.batches()
 
-    return put_rows(read, size, interval, of.range, table, rules, errors)
+    given = errors or rules.errors
+    beside = None if given is None else errors_sink_of(given).with_client(of.client)
+    return put_rows(read, size, interval, of.range, table, rules, beside)
 
 
 def put_rows(
@@ -190,7 +195,7 @@ def put_rows(
     cuts: StreamCutRange,
     table: LandingTable,
     rules: KeepRules,
-    errors: LandingTable | None = None,
+    errors: LandingTable | ErrorsSink | None = None,
 ) -> Kept:
     """Put the rows of a range that an interval has into a table once.
 
