@@ -12,7 +12,7 @@ from tests.integration.pravega_jobs.errors_job import KINDS
 from tests.integration.pravega_jobs.landing_job import Lake, new_lake
 
 __all__ = ["client", "eventually", "make_stream", "read_all", "scope"]
-KilledRun: TypeAlias = Callable[[Lake, str, int], bool]
+KilledRun: TypeAlias = Callable[..., bool]
 
 
 @pytest.fixture(params=KINDS)
@@ -49,10 +49,10 @@ def killed_run(kind) -> Iterator[KilledRun]:
     command = [sys.executable, "-m", "tests.integration.pravega_jobs.errors_job", kind]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
 
-        def killed(lake: Lake, work: str, step: int) -> bool:
+        def killed(lake: Lake, work: str, step: int, stream: str | None = None) -> bool:
             assert program.stdin is not None
             assert program.stdout is not None
-            print(json.dumps([lake.where, work, step]), file=program.stdin, flush=True)
+            print(json.dumps([lake.where, work, step, stream]), file=program.stdin, flush=True)
             answer = program.stdout.readline().strip()
             assert answer in {"True", "False"}
             return answer == "True"
