@@ -33,7 +33,7 @@ class IntervalErrors:
         interval: the interval of the landing.
         generation: its generation.
         name: the name of the errors: `_interval` of their rows, or of their events in a stream.
-        state: `counted`; `missing` if there are others than the number that was landed; `not counted` if the table
+        state: `counted`; `missing` if more or fewer are there than were landed; `not counted` if the table
             does not hold the landing, such as that of a run that was killed and did not come again, and in a stream
             that of an older generation.
         landed: the errors that were landed.
@@ -60,7 +60,7 @@ class IntervalErrors:
         """Check that the errors are there that were landed.
 
         Raises:
-            LandingError: there are others.
+            LandingError: more or fewer are there.
         """
         if self.stored is None or self.state is ErrorsState.MISSING:
             raise LandingError(
