@@ -23,7 +23,8 @@ from pravega_jobs.error_rows import ERROR_TYPE, TABLE_COLUMNS
 from pravega_jobs.frames.decoding import Decoding, decoding_of
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.landing import ErrorsState, IntervalErrors, LandingTable, land, list_errors, read_errors, table_of
-from pravega_jobs.landing.errors import ErrorsTable
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import ErrorsBeside
 from pravega_jobs.landing.growth import TableColumns, growth
 from pravega_jobs.landing.local_rows import LocalRows, arrow_columns, with_columns
 from pravega_jobs.landing.rules import Evolution, Holding, Landing, choice
@@ -65,7 +66,7 @@ def replay_errors(
     table: LandingTable | str,
     options: Mapping[str, Any],
     *,
-    errors: LandingTable | str | None = None,
+    errors: LandingTable | ErrorsSink | str | None = None,
     consumer: str | None = None,
     interval: str | None = None,
     registry: SchemaRegistry | None = None,
@@ -81,7 +82,7 @@ def replay_errors(
         table: the table whose rows were landed, or its text.
         options: the options of decoding, as of `read_arrow`, such as `decode`, `columns`, `metadata_columns`. Change
             events are refused.
-        errors: its errors table, or its text; None: those that the notes of the table name.
+        errors: its errors table or errors stream, or its text; None: those that the notes of the table name.
         consumer: only errors of this consumer; None: of all.
         interval: only errors of this interval; None: of all.
         registry: a client of the Schema Registry, as of `read_arrow`.
@@ -120,7 +121,7 @@ def replay_errors(
                 held.consumer,
                 held.interval,
             ):
-                ErrorsTable(each.table, target).take_out_others(held)
+                ErrorsBeside(each.sink, target).take_out_others(held)
     return done
 
 
@@ -197,7 +198,7 @@ class _Replay:
             interval=self.held.interval,
             generation=self.held.generation + 1,
             new_columns=self.rule,
-            errors=self.errors.table,
+            errors=self.errors.sink,
         )
         now = landed.holding
         return self._result(now, 0 if now.errors is None else now.errors.rows, reason)
@@ -236,7 +237,7 @@ class _Replay:
                     return pointer
                 why = f"an event of {len(event)} bytes with the pointer {text}"
         raise LandingError(
-            f"generation {self.held.generation} of {self.held.identity}: {self.errors.table.location()} has {why}, as "
+            f"generation {self.held.generation} of {self.held.identity}: {self.errors.sink.location()} has {why}, as "
             "no read with on_error=dead makes it. Land the interval again, as its next generation. Nothing was changed"
         )
 

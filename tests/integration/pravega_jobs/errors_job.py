@@ -31,9 +31,15 @@ def rows_with_errors(value: int, *bad: bytes) -> pa.Table:
 
 
 def land_with_errors(
-    lake: Lake, name: str, value: int, *bad: bytes, generation: int = 1, most: int | str | None = None
+    lake: Lake,
+    name: str,
+    value: int,
+    *bad: bytes,
+    generation: int = 1,
+    most: int | str | None = None,
+    errors: str | None = None,
 ) -> Landed:
-    """Land three rows, with the errors into the table `errors` beside."""
+    """Land three rows, with the errors into the table `errors` beside, or into an errors stream."""
     one = landing(name, generation=generation)
     return land(
         rows_with_errors(value, *bad),
@@ -42,41 +48,47 @@ def land_with_errors(
         consumer=CONSUMER,
         interval=name,
         generation=generation,
-        errors=lake.table("errors"),
+        errors=errors or lake.table("errors"),
         most_errors=most,
     )
 
 
-def errors_that_count(lake: Lake) -> list[tuple[str, int, bytes]]:
+def errors_that_count(lake: Lake, errors: str | None = None) -> list[tuple[str, int, bytes]]:
     """The interval, the generation and the event of each error that counts, in the order of the events."""
     found: list[dict[str, Any]] = []
-    for each in list_errors(lake.table(), lake.table("errors")):
+    for each in list_errors(lake.table(), errors or lake.table("errors")):
         assert each.state != "missing"
         if each.state == "counted":
             found += [row for batch in read_errors(each) for row in batch.to_pylist()]
     return sorted((row["interval_name"], row["generation"], row["event"]) for row in found)
 
 
-def replay(lake: Lake, interval: str | None = None) -> list[Replayed]:
+def replay(lake: Lake, errors: str | None = None, *, interval: str | None = None) -> list[Replayed]:
     """Decode the errors of a lake's table again, as JSON that has all columns."""
     options = {"decode": "json", "columns": "id int", "missing_fields": "fail"}
-    return replay_errors(lake.table(), options, errors=lake.table("errors"), interval=interval)
+    return replay_errors(lake.table(), options, errors=errors or lake.table("errors"), interval=interval)
 
 
-def newer(lake: Lake) -> Landed:
+def newer(lake: Lake, errors: str | None = None) -> Landed:
     """Land the second generation of an interval."""
-    return land_with_errors(lake, "monday", 2, b"new", b"both", generation=2)
+    return land_with_errors(lake, "monday", 2, b"new", b"both", generation=2, errors=errors)
 
 
-WORKS: dict[str, Callable[[Lake], object]] = {"land": newer, "replay": partial(replay, interval="monday")}
+WORKS: dict[str, Callable[..., object]] = {"land": newer, "replay": partial(replay, interval="monday")}
+# A run begins to wait for a request of the client at each of these calls, of `concurrent.futures`.
+WAITS = {"acquire"}
 
 
 def main(kind: str) -> None:
-    """Work for each line of the input, JSON with the lake, the work, and the step at which the run is killed."""
+    """Work for each line of the input, JSON: the lake, the work, the step at which it is killed, or also a stream.
+
+    A stream is reached by the settings of the environment, in the fork: before, no thread of a client runs.
+    """
     for line in sys.stdin:
-        where, work, step = json.loads(line)
+        where, work, step, *streams = json.loads(line)
         lake = LAKES[kind](where)
-        print(killed_at(partial(WORKS[work], lake), lake.calls, step), flush=True)
+        calls = lake.calls | WAITS if streams else lake.calls
+        print(killed_at(partial(WORKS[work], lake, *streams), calls, step), flush=True)
 
 
 if __name__ == "__main__":

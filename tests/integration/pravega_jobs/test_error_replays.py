@@ -57,7 +57,7 @@ def test_a_replay_killed_at_any_step_adds_nothing_twice(make_lake, killed_run, e
             tuple(mended("monday", 1, 7) + rows("sunday", 9)): [("monday", 2, BAD)],
         } | ({} if lake.replaces_in_one_step else {tuple(rows("sunday", 9)): []})
         assert errors_that_count(lake) == [*states[tuple(lake.contents(lake.table()))], ("sunday", 1, SEVEN)]
-        [again] = replay(lake, "monday")
+        [again] = replay(lake, interval="monday")
         assert (again.generation, again.left, again.rows) == (2, 1, 4)
         assert errors_that_count(lake) == [("monday", 2, BAD), ("sunday", 1, SEVEN)]
         assert lake.contents(lake.table()) == mended("monday", 1, 7) + rows("sunday", 9)
@@ -72,7 +72,7 @@ def test_a_replay_after_a_kill_between_both_renames_mends_the_rows(lake):
     land_with_errors(lake, "monday", 1, SEVEN)
     [folder] = Path(lake.table().path).glob("landing=*")
     folder.rename(folder.parent / ".landing" / f"old-{folder.name}")
-    [done] = replay(lake, "monday")
+    [done] = replay(lake, interval="monday")
     assert (done.generation, done.left, done.rows) == (2, 0, 4)
     assert lake.contents(lake.table()) == mended("monday", 1, 7)
 

@@ -21,6 +21,7 @@ operator = partial(PravegaKeepTableOperator, task_id="keep", stream="shop/orders
         ({"table": "delta:/lake/orders", "deletes": "soft"}, "there is no key"),
         ({"table": "delta:/lake/orders", "delete_column": "gone", "key": ["id"]}, "or give order_by"),
         ({"table": "delta:/lake/orders", "errors": "/lake/errors"}, "does not say what kind of table it is"),
+        ({"table": "delta:/lake/orders", "errors": "stream:errors"}, "stream 'errors' has no scope"),
         ({"table": "delta:/lake/orders", "partition_by": ["day(at)"]}, "partitions by columns only"),
         ({"table": "parquet:/lake/orders", "upkeep_after": 5}, "have no upkeep"),
         ({"table": "delta:/lake/orders", "record": False}, "a table knows its ranges by their records"),

@@ -83,6 +83,7 @@ def test_a_table_that_cannot_be_is_refused_when_the_operator_is_made(table, conn
     ("given", "message"),
     [
         ({"errors": "errors"}, "does not say what kind of table"),
+        ({"errors": "stream:errors"}, "stream 'errors' has no scope"),
         ({"most_errors": 1}, "most_errors='1' needs errors"),
         ({"errors": "delta:/lake/errors", "most_errors": "some"}, "most_errors is 'some', but must be a number"),
     ],

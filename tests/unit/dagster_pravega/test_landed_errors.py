@@ -42,8 +42,18 @@ def test_errors_are_counted_held_to_limits_and_missed(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
-    [({}, "give warn_errors or error_errors"), ({"warn_errors": 0, "table": "orders"}, "what kind of table")],
+    [
+        ({}, "give warn_errors or error_errors"),
+        ({"warn_errors": 0, "table": "orders"}, "what kind of table"),
+        ({"warn_errors": 0, "errors": "stream:errors"}, "has no scope"),
+    ],
 )
 def test_a_check_that_cannot_work_is_refused(given, complaint):
     with pytest.raises(ConfigurationError, match=complaint):
         build_landed_errors_check(orders, **{"table": "parquet:/orders", "errors": "parquet:/errors", **given})
+
+
+@pytest.mark.parametrize(("errors", "needed"), [("parquet:/errors", False), ("stream:shop/errors", True)])
+def test_a_check_of_an_errors_stream_needs_the_cluster(errors, needed):
+    check = build_landed_errors_check(orders, table="parquet:/orders", errors=errors, warn_errors=0)
+    assert ("pravega" in check.required_resource_keys) == needed

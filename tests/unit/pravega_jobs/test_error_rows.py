@@ -18,6 +18,9 @@ STREAM = StreamName("shop", "orders")
 SEGMENT = SegmentId(STREAM, 2, 0)
 CUTS = StreamCutRange(StreamCut(STREAM, {SEGMENT: 0}), StreamCut(STREAM, {SEGMENT: 100}))
 
+# Of tables of the tests, which no text names.
+NAMES = ("table", "errors")
+
 
 def rows(*events: bytes | None) -> pa.Table:
     """Rows with their numbers, and an error for each that has an event."""
@@ -95,11 +98,14 @@ def test_one_error_of_three_rows_is_held_to_the_limit(given, refused):
         (pa.table({"id": [1]}), {"errors": "errors"}, "'_error', which is missing: read the events with on_error=dead"),
         (pa.table({"_error": ["x"]}), {"errors": "errors"}, "'_error', which is string: read"),
         (rows(b"x"), {"errors": "table"}, "cannot go into the same table"),
+        (rows(b"x"), {"errors": "stream:shop/orders"}, "cannot go into the same stream: each would be read again"),
+        (rows(b"x"), {"errors": "stream:orders"}, "stream 'orders' has no scope"),
+        (rows(b"x"), {"errors": "orders"}, "is not the name of a table"),
         (rows(), {"most_errors": 1}, "most_errors=1 needs errors"),
     ],
 )
-def test_errors_without_a_table_and_a_table_without_errors_are_refused(tmp_path, frame, options, complaint):
-    given = options | ({"errors": LinesTable(tmp_path / options["errors"])} if "errors" in options else {})
+def test_errors_without_a_sink_and_a_sink_without_errors_are_refused(tmp_path, frame, options, complaint):
+    given = options | ({"errors": LinesTable(tmp_path / options["errors"])} if options.get("errors") in NAMES else {})
     with pytest.raises(ConfigurationError, match=complaint):
         land(frame, LinesTable(tmp_path / "table"), CUTS, consumer="lake", interval="monday", **given)
     assert list(tmp_path.iterdir()) == []

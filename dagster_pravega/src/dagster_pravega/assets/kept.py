@@ -9,7 +9,7 @@ import dagster as dg
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from dagster_pravega.assets.cdc import MERGE_KEY, stream_options
-from dagster_pravega.assets.landed import ACTION_KEY, declare_table, interval_reads, landed_interval
+from dagster_pravega.assets.landed import ACTION_KEY, declare_table, errors_of, interval_reads, landed_interval
 from dagster_pravega.io.arrow_io import StreamBatches
 from dagster_pravega.metadata.columns import arrow_schema
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
@@ -86,7 +86,8 @@ def build_kept_table(
         options: of the read, as `pravega_jobs.frames.read_arrow` has them; they override the options of the stream.
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`.
-        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog.
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog;
+            or an errors stream, `stream:scope/name`, which the cluster must have.
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows.
         key_of_rows: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by`
             plain rows, and are merged into a table of Delta or Iceberg. Empty: all events are landed.
@@ -137,7 +138,7 @@ def build_kept_table(
     checked = keys.check(table)
     rules.check(checked)
     if errors is not None:
-        keys.check(errors)
+        keys.check_errors(errors)
     if partitions_def is None:
         since = since or _LAST
     elif not isinstance(partitions_def, StreamCutPartitions):
@@ -155,7 +156,7 @@ def build_kept_table(
         with failing_for_good(), accessing(keys.access(context.resources)):
             _check_not_rebuilt(context.run)
             taken, target = landed_interval(events.ranges, owner), keys.table(table, context.resources)
-            beside = None if errors is None else keys.table(errors, context.resources)
+            beside = None if errors is None else errors_of(errors, keys, context.resources, events.ranges)
             declare_table(context, events.ranges, rules.kind, keys.sink(table), taken)
             interval = Interval(taken.consumer, events.stream, taken.name)
             done = put_rows(rows, events.size, interval, taken.cuts, target, rules, beside)

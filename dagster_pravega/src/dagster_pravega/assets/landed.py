@@ -30,7 +30,8 @@ from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
 from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land
-from pravega_jobs.landing.errors import check_errors
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import check_errors, errors_sink_of
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.landing.targets import check_partitions
@@ -101,9 +102,10 @@ def build_landed_asset(
         new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
             `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given.
-        errors: an errors table for events that cannot be decoded, named as `table` and in the same database; the
-            stream's options must have `on_error` as `dead`, and `transform` keep the column `_error`. The
-            materialization has their number (`pravega/errors`).
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database; or an
+            errors stream, `stream:scope/name`, which the cluster must have. The stream's options must have `on_error`
+            as `dead`, and `transform` keep the column `_error`. The materialization has their number
+            (`pravega/errors`).
         most_errors: the most errors that a landing may have, such as `100` or `1%` of all rows; with more it fails, and
             changes nothing.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
@@ -113,7 +115,7 @@ def build_landed_asset(
     Raises:
         ConfigurationError: the text does not name a table, the table cannot have the partitions, `new_columns` is none
             of its choices, the asset has both partitions and `since`, or neither, or `most_errors` is not a limit, or
-            has no errors table.
+            has no errors table or stream.
     """
     made = dg.AssetKey.from_coercible(key)
     keys = TableKeys(database_key, catalog_key, store_key)
@@ -122,7 +124,7 @@ def build_landed_asset(
     rule = choice(new_columns, Evolution, "new_columns")
     check_errors(errors, most_errors)
     if errors is not None:
-        keys.check(errors)
+        keys.check_errors(errors)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     reads |= keys.of_input(table) | ({} if columns is None else {DECODED_KEY: columns})
 
@@ -145,7 +147,7 @@ def build_landed_asset(
                 event_times=interval.of_times,
                 new_columns=rule,
                 partition_by=partition_by,
-                errors=None if errors is None else keys.table(errors, context.resources),
+                errors=None if errors is None else errors_of(errors, keys, context.resources, events.ranges),
                 most_errors=most_errors,
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
@@ -212,6 +214,18 @@ def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
         )
     owner = record.consumer if ranges.claim == 1 else consumer
     return LandedInterval(owner, record.interval, record.range, record.since is not None)
+
+
+def errors_of(text: str, keys: TableKeys, resources: Any, ranges: InputRange) -> ErrorsSink:
+    """The errors table or stream of an asset.
+
+    Args:
+        text: the table or stream, as the argument of the asset names it.
+        keys: of the resources that the tables of the asset need.
+        resources: of the run.
+        ranges: of the input, whose client reaches a stream.
+    """
+    return errors_sink_of(keys.errors(text, resources)).with_client(ranges.client)
 
 
 def declare_table(

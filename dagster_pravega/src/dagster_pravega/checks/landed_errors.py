@@ -1,4 +1,4 @@
-"""A check of the errors of a landed table: events that could not be decoded, in its errors table."""
+"""A check of the errors of a landed table: events that could not be decoded, in its errors table or stream."""
 
 from typing import Final
 
@@ -10,8 +10,10 @@ from dagster_pravega.checks.gates import checked_key, table_of
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
 from dagster_pravega.metadata.spec import AssetLike
+from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
-from pravega_jobs.landing import ErrorsState, list_errors
+from pravega_jobs.landing import ErrorsState, ErrorsStream, list_errors
+from pravega_jobs.landing.errors import errors_sink_of
 from pravega_jobs.landing.store_access import accessing
 
 _SHOWN: Final = 20
@@ -30,16 +32,17 @@ def build_landed_errors_check(
     error_errors: int | None = None,
     name: str = "landed_errors",
     blocking: bool = False,
+    resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
     """A check of the errors of all landings that a table holds. Landings that are written again leave none behind.
 
-    It is an error if errors are missing in the errors table. Its metadata are the number of errors that count
+    It is an error if errors are missing in the errors table or stream. Its metadata are the number of errors that count
     (`pravega/errors`), and the 20 landings with the most of them.
 
     Args:
         asset: the asset of the table, such as `build_landed_asset` makes it.
         table: the table, as `build_landed_asset` has it.
-        errors: its errors table, as `build_landed_asset` has it.
+        errors: its errors table or stream, as `build_landed_asset` has it. A stream is read as a whole.
         database_key: of the `LandingDatabase` that has both.
         catalog_key: of the `IcebergCatalog` that has both.
         store_key: of the `ObjectStore` that has the files of both.
@@ -47,9 +50,10 @@ def build_landed_errors_check(
         error_errors: the most errors without an error.
         name: of the check.
         blocking: an error prevents downstream assets from running.
+        resource_key: of the `PravegaResource`, for an errors stream.
 
     Raises:
-        ConfigurationError: a text does not name a table, or there is no limit.
+        ConfigurationError: a text does not name a table or a stream, or there is no limit.
     """
     key = checked_key(asset)
     limits = [
@@ -63,23 +67,28 @@ def build_landed_errors_check(
             "warn_errors or error_errors"
         )
     keys = TableKeys(database_key, catalog_key, store_key)
-    for text in (table, errors):
-        keys.check(text)
+    keys.check(table)
+    keys.check_errors(errors)
+    needed = keys.required | (set() if ErrorsStream.of_text(errors) is None else {resource_key})
 
     @asset_check(
         asset=key,
         name=name,
         blocking=blocking,
         description=f"How many events of {table} are in {errors}?",
-        required_resource_keys=keys.required,
+        required_resource_keys=needed,
     )
     def landed_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
         with failing_for_good(), accessing(keys.access(context.resources)):
-            found = list_errors(*(keys.table(text, context.resources) for text in (table, errors)))
+            sink = errors_sink_of(keys.errors(errors, context.resources))
+            if isinstance(sink, ErrorsStream):
+                pravega: PravegaResource = getattr(context.resources, resource_key)
+                sink = sink.with_client(pravega.client)
+            found = list_errors(keys.table(table, context.resources), sink)
         missing = [each for each in found if each.state is ErrorsState.MISSING]
         count = sum(each.landed for each in found if each.state is ErrorsState.COUNTED)
         severity, passed = (AssetCheckSeverity.ERROR, False) if missing else judge(count, limits)
-        said = f"{count:,} events are in the errors table"
+        said = f"{count:,} events are errors"
         if missing:
             said += f"; errors of {len(missing)} landings are missing there, such as of {missing[0].interval!r}"
         most = sorted(found, key=lambda each: -each.landed)[:_SHOWN]

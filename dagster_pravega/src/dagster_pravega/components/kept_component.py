@@ -54,7 +54,7 @@ class PravegaKeptTableComponent(dg.Component, AssetPart, TablePart):
     partition_by: list[str] = Field(default=[], description="partitions of a new table", examples=[["day"]])
     errors: str | None = Field(
         default=None,
-        description="an errors table for events that cannot be decoded",
+        description="an errors table, or `stream:scope/name`, for events that cannot be decoded",
         examples=["delta:/lake/orders_errors"],
     )
     most_errors: str | int | None = Field(

@@ -123,6 +123,11 @@ class InputRange:
         """The data version of an asset that depends on these ranges only."""
         return versions_of([(piece.cuts, piece.times) for piece in self.pieces])
 
+    @property
+    def client(self) -> PravegaClient:
+        """The client of the intervals that the step has taken: there must be one at least."""
+        return self.taken[0].client()
+
     def declare(self, part: str, sink: Sink) -> None:
         """Record into what a part of the step's work is written, before it is written.
 

@@ -11,7 +11,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.spec import plain
 from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore, dsn_of
 from pravega_jobs.identity.sinks import AccessedTable, FindTable, HoldsIntervals
-from pravega_jobs.landing import LandingTable, catalog_table, shown_table
+from pravega_jobs.landing import ErrorsStream, LandingTable, catalog_table, shown_table
 from pravega_jobs.landing.store_access import StoreAccess
 from pravega_jobs.merging.reading import merged_table
 
@@ -83,6 +83,23 @@ class TableKeys:
             return shown_table(text, dsn_of(resources, self.database), _DATABASE)
         catalog: IcebergCatalog = getattr(resources, self.catalog)
         return catalog_table(text, catalog.name, catalog.get_properties(), _CATALOG)
+
+    def check_errors(self, text: str) -> None:
+        """Check the name of an errors table, as `check`, or of an errors stream, `stream:scope/name`.
+
+        Raises:
+            ConfigurationError: there is no such table or stream.
+        """
+        if ErrorsStream.of_text(text) is None:
+            self.check(text)
+
+    def errors(self, text: str, resources: Any) -> LandingTable | ErrorsStream:
+        """The errors table that a text names, as `table`, or an errors stream, without a client.
+
+        Raises:
+            ConfigurationError: there is no such table or stream.
+        """
+        return ErrorsStream.of_text(text) or self.table(text, resources)
 
     def access(self, resources: Any) -> StoreAccess | None:
         """The access to the store of the tables; None: none is given."""

@@ -1,4 +1,4 @@
-"""The command `pravega errors`: the errors of landings, which an errors table has, and which of them count."""
+"""The command `pravega errors`: the errors of landings, in errors tables and streams, and which of them count."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -14,14 +14,15 @@ from pravega_jobs.frame_kinds import need_arrow
 if TYPE_CHECKING:
     from pravega_jobs.landing import IntervalErrors
 
-command = Topic(name="errors", help="Errors of landings: events that could not be decoded, in errors tables.")
+command = Topic(name="errors", help="Errors of landings: events that could not be decoded, in tables and streams.")
 _TABLE: Final = Argument("table", "TABLE", "whose rows were landed: parquet:/folder, delta:/folder, iceberg:…")
 _ERRORS: Final = Option(
-    ["--errors"], metavar="TABLE", help="the errors table; default: those that the notes of the table name"
+    ["--errors"], metavar="TABLE", help="the errors table or stream; default: those that the notes of the table name"
 )
 _INTERVAL: Final = Option(["--interval"], metavar="NAME", help="of this interval only")
 _CONSUMER: Final = Option(["--consumer"], metavar="NAME", help="of this consumer only")
 _SHOWN_BYTES: Final = 80
+_LISTED: Final = ("consumer", "interval", "generation", "state", "landed", "found", "errors")
 _COLUMNS: Final = ("interval_name", "generation", "pointer", "reason", "event")
 
 
@@ -32,10 +33,10 @@ async def _list(options: Options) -> int:
 
     with interrupted_at_once():
         found = list_errors(options.table, options.errors)
-    rows = [list(each.to_json().values()) for each in found]
-    header = ("consumer", "interval", "generation", "state", "landed", "found", "errors")
+    values = [each.to_json() for each in found]
+    rows = [[value[name] for name in _LISTED] for value in values]
     missing = any(each.state is ErrorsState.MISSING for each in found)
-    return show(options, [each.to_json() for each in found], table(header, rows), yes=not missing)
+    return show(options, values, table(_LISTED, rows), yes=not missing)
 
 
 @verb(

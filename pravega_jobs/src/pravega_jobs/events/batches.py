@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import CommitProtocol, CommitRecord, WriteJob
+from aiopravega.ledger.commits.protocol import DEFAULT_RETAIN
 from aiopravega.names import StreamName
 from pravega_jobs.events.writes import EventTally, already_written, begin_events
 from pravega_jobs.writes import Written
@@ -35,6 +36,7 @@ def write_event_batches(
     ledger: str | None = None,
     generation: int = 1,
     claimant: str | None = None,
+    retain: float | None = DEFAULT_RETAIN,
 ) -> Written:
     """Write events exactly once: a further call with the same write id and the same events adds nothing.
 
@@ -50,6 +52,7 @@ def write_event_batches(
             made if it is missing.
         generation: the generation of the write; 2 writes other events after 1.
         claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
+        retain: for how many seconds the ledger remembers the write at least; None: forever.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
@@ -61,7 +64,8 @@ def write_event_batches(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     began = time.monotonic()
-    protocol, job = client.run(begin_events(client.asynchronous, stream, write_id, ledger, generation, claimant))
+    begun = begin_events(client.asynchronous, stream, write_id, ledger, generation, claimant, retain)
+    protocol, job = client.run(begun)
     tally = EventTally()
     if job.done is not None:
         for batch in batches:

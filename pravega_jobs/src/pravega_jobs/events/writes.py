@@ -19,6 +19,7 @@ from aiopravega.ledger import (
     ledger_name,
 )
 from aiopravega.ledger.commits.fingerprint import event_hash
+from aiopravega.ledger.commits.protocol import DEFAULT_RETAIN
 from aiopravega.names import StreamName
 from pravega_jobs.writes import Written
 
@@ -61,8 +62,11 @@ async def begin_events(
     ledger: str | None,
     generation: int = 1,
     claimant: str | None = None,
+    retain: float | None = DEFAULT_RETAIN,
 ) -> tuple[CommitProtocol, WriteJob]:
     """Begin a write, or find that it is done (`WriteJob.done`). Writes that dead drivers have left are finished first.
+
+    `retain`: for how many seconds the ledger remembers the write at least; None: forever.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
@@ -79,7 +83,7 @@ async def begin_events(
         warning = await commits.mark(stream)
     if warning is not None:
         logger.warning("%s", warning)
-    protocol = commits.protocol(claimant=claimant)
+    protocol = commits.protocol(retain=retain, claimant=claimant)
     await protocol.finish_unfinished(stream)
     job = await protocol.begin(stream, write_id, uuid4(), generation)
     if job.lost is not None:

@@ -20,6 +20,8 @@ from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.identity.sinks import asking_sinks, declare_sink
 from pravega_jobs.keeping.rules import KeepRules
 from pravega_jobs.landing import LandingTable, land, table_of
+from pravega_jobs.landing.error_sinks import ErrorsSink, ErrorsTable
+from pravega_jobs.landing.errors import errors_sink_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Action, Holding
 from pravega_jobs.landing.targets import kind_of_table
@@ -156,7 +158,7 @@ def keep_range(
     table: LandingTable,
     rules: KeepRules,
     *,
-    errors: LandingTable | None = None,
+    errors: LandingTable | ErrorsSink | None = None,
     registry: "SchemaRegistry | None" = None,
 ) -> Kept:
     """Read a range that an interval has, and put it into a table once.
@@ -166,7 +168,8 @@ def keep_range(
         interval: the interval that has the range.
         table: the table.
         rules: the rules.
-        errors: the errors table; None: the one that the rules name by themselves, if any.
+        errors: the errors table or stream; None: the one that the rules name by themselves, if any. A stream is reached
+            by the client of the range, if it has none.
         registry: the Schema Registry.
 
     Raises:
@@ -182,7 +185,9 @@ def keep_range(
 
         return plan_read(of, None, registry, rules.options).scan.batches()
 
-    return put_rows(read, size, interval, of.range, table, rules, errors)
+    given = errors or rules.errors
+    beside = None if given is None else errors_sink_of(given).with_client(of.client)
+    return put_rows(read, size, interval, of.range, table, rules, beside)
 
 
 def put_rows(
@@ -192,7 +197,7 @@ def put_rows(
     cuts: StreamCutRange,
     table: LandingTable,
     rules: KeepRules,
-    errors: LandingTable | None = None,
+    errors: LandingTable | ErrorsSink | None = None,
 ) -> Kept:
     """Put the rows of a range that an interval has into a table once.
 
@@ -229,10 +234,12 @@ def put_rows(
     return Kept(interval, cuts, landed.action, size, landed.holding)
 
 
-def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules, errors: LandingTable | None = None) -> Kept:
+def with_upkeep(
+    kept: Kept, table: LandingTable, rules: KeepRules, errors: LandingTable | ErrorsSink | None = None
+) -> Kept:
     """Keep a table up if its own metadata says that it is time, after a range was put into it and recorded as done.
 
-    If the range has errors, the errors table is kept up in the same way. An upkeep that cannot be done does not fail
+    If the range has errors and they are in a table, it is kept up in the same way. An upkeep that cannot be done does not fail
     the range: the reason is logged, and in the result.
 
     Args:
@@ -244,10 +251,11 @@ def with_upkeep(kept: Kept, table: LandingTable, rules: KeepRules, errors: Landi
     if kept.is_empty:
         return kept
     done, reason = _kept_up(table, rules)
-    beside = (errors or rules.errors) if kept.errors else None
-    if beside is None:
+    given = (errors or rules.errors) if kept.errors else None
+    beside = None if given is None else errors_sink_of(given)
+    if not isinstance(beside, ErrorsTable):
         return replace(kept, upkeep=done, upkeep_error=reason)
-    of_errors, other = _kept_up(table_of(beside) if isinstance(beside, str) else beside, rules)
+    of_errors, other = _kept_up(beside.table, rules)
     reasons = "; ".join(each for each in (reason, other) if each is not None)
     return replace(kept, upkeep=done, errors_upkeep=of_errors, upkeep_error=reasons or None)
 

@@ -29,7 +29,7 @@ class KeepRules:
         merge: the rules of merges; None: ranges are landed.
         new_columns: the treatment of columns that the table lacks, in landings.
         partition_by: the partitions of a table that is new.
-        errors: the errors table of landings, or its name as for `table_of`; None: there is none.
+        errors: the errors table or stream of landings, or its name as users write it; None: there is none.
         most_errors: the most errors of a landing.
         upkeep_after: the number of small files, and of versions, after which the table, or the errors table, is kept
             up; 0: never. None: as often as by default, if tables of the kind have an upkeep.
@@ -71,7 +71,7 @@ class KeepRules:
             options: of the read, as `pravega_jobs.frames.read_arrow` has them.
             new_columns: `fail`, `ignore` or `add`.
             partition_by: as `land` and `merge_into` have it.
-            errors: the errors table for events that cannot be decoded. The read has `on_error=dead` then.
+            errors: the errors table or stream for events that cannot be decoded. The read has `on_error=dead` then.
             most_errors: as `land` has it.
             key: the columns that identify a row: the events are Debezium's changes, or with `order_by` plain rows, and
                 are merged. Empty: all events are landed.

@@ -3,6 +3,7 @@
 from pravega_jobs.landing.compare import compare, compared_table
 from pravega_jobs.landing.delta import DeltaFolder
 from pravega_jobs.landing.error_lists import ErrorsState, IntervalErrors, list_errors, read_errors
+from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.land import holdings, land
 from pravega_jobs.landing.parquet import ParquetFolder
@@ -15,6 +16,7 @@ __all__ = [
     "Action",
     "DeltaFolder",
     "ErrorsState",
+    "ErrorsStream",
     "Holding",
     "Iceberg",
     "IntervalErrors",

@@ -1,4 +1,4 @@
-"""Errors tables beside the tables whose rows were landed: which errors count, which are missing, and their rows."""
+"""Errors tables and streams beside tables of rows: which errors count, which are missing, and the errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing.errors import NAME, digest
+from pravega_jobs.landing.error_sinks import ErrorsSink, StoredErrors
+from pravega_jobs.landing.errors import NAME, digest, errors_sink_of
 from pravega_jobs.landing.rules import Holding
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import kind_of, table_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ErrorsState(StrEnum):
-    """The state of errors in an errors table: they count if the note of a landing names them."""
+    """The state of errors in an errors table or stream: they count if the note of a landing names them."""
 
     COUNTED = "counted"
     MISSING = "missing"
@@ -31,38 +32,42 @@ class IntervalErrors:
         consumer: the consumer of the interval.
         interval: the interval of the landing.
         generation: its generation.
-        state: `counted`; `missing` if the errors table has others than the number that was landed; `not counted` if
-            the table does not hold the landing, such as that of a run that was killed and did not come again.
+        name: the name of the errors: `_interval` of their rows, or of their events in a stream.
+        state: `counted`; `missing` if more or fewer are there than were landed; `not counted` if the table
+            does not hold the landing, such as that of a run that was killed and did not come again, and in a stream
+            that of an older generation.
         landed: the errors that were landed.
-        found: the errors that are in the errors table.
-        holding: the errors table's own note of them; None: it has none.
-        table: the errors table.
+        found: the errors that are in the errors table or stream.
+        stored: the errors there; None: there are none.
+        sink: the errors table or stream.
     """
 
     consumer: str
     interval: str
     generation: int
+    name: str
     state: ErrorsState
     landed: int
     found: int
-    holding: Holding | None
-    table: LandingTable
+    stored: StoredErrors | None
+    sink: ErrorsSink
 
     def is_of(self, consumer: str | None, interval: str | None) -> bool:
         """True if the errors are of this consumer and this interval; None: of any."""
         return consumer in (None, self.consumer) and interval in (None, self.interval)
 
     def check(self) -> None:
-        """Check that the errors table has what was landed.
+        """Check that the errors are there that were landed.
 
         Raises:
-            LandingError: it has others.
+            LandingError: more or fewer are there.
         """
-        if self.holding is None or self.state is ErrorsState.MISSING:
+        if self.stored is None or self.state is ErrorsState.MISSING:
             raise LandingError(
                 f"generation {self.generation} of interval {self.interval!r} of {self.consumer!r}: {self.landed} "
-                f"errors of it were landed, and {self.found} are in {self.table.location()}: somebody has changed that "
-                "table, or it is the wrong one. Land the interval with a greater generation to have its errors again"
+                f"errors of it were landed, and {self.found} are in {self.sink.location()}: somebody has changed "
+                "that, a stream's retention has removed some, or it is the wrong one. Land the interval with a greater "
+                "generation to have its errors again"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -74,32 +79,37 @@ class IntervalErrors:
             "state": self.state.value,
             "landed": self.landed,
             "found": self.found,
-            "errors": self.table.location(),
+            "errors": self.sink.location(),
+            "name": self.name,
         }
 
 
-def list_errors(table: LandingTable | str, errors: LandingTable | str | None = None) -> list[IntervalErrors]:
+def list_errors(
+    table: LandingTable | str, errors: LandingTable | ErrorsSink | str | None = None
+) -> list[IntervalErrors]:
     """The errors of all landings of a table, and errors of it that do not count, in the order of the landings.
 
     Args:
         table: the table, or its text.
-        errors: its errors table, or its text; None: those that the notes of the table name.
+        errors: its errors table or errors stream, or its text; None: those that the notes of the table name. An
+            errors stream is read as a whole.
 
     Raises:
         ConfigurationError: a text names no table, or an errors table is in a database, whose address no note has.
         LandingError: a table cannot be asked.
+        PravegaError: an errors stream cannot be read.
     """
     target = table_of(table) if isinstance(table, str) else table
     held = sorted(target.holdings(), key=lambda each: each.landed_at)
     names = dict.fromkeys(each.errors.table for each in held if each.errors is not None)
     if errors is not None:
-        given = table_of(errors) if isinstance(errors, str) else errors
-        tables = dict.fromkeys(names, given) or {given.location(): given}
+        given = errors_sink_of(errors)
+        sinks = dict.fromkeys(names, given) or {given.location(): given}
     else:
-        tables = {name: _named(name) for name in names}
+        sinks = {name: _named(name) for name in names}
     found: list[IntervalErrors] = []
-    for one in {each.location(): each for each in tables.values()}.values():
-        notes = [each for each in held if each.errors is not None and tables[each.errors.table] is one]
+    for one in {each.location(): each for each in sinks.values()}.values():
+        notes = [each for each in held if each.errors is not None and sinks[each.errors.table] is one]
         found += _errors_in(one, target, notes)
     return found
 
@@ -109,45 +119,44 @@ def read_errors(of: IntervalErrors) -> "Iterator[pa.RecordBatch]":
 
     Raises:
         LandingError: they are missing, or the errors table cannot be read.
+        PravegaError: the errors stream cannot be read.
     """
-    from pravega_jobs.error_rows import TABLE_COLUMNS
-
     of.check()
-    assert of.holding is not None
-    yield from of.table.read(of.holding, TABLE_COLUMNS)
+    assert of.stored is not None
+    yield from of.sink.read(of.stored)
 
 
-def _named(location: str) -> LandingTable:
-    """The errors table of a note.
+def _named(location: str) -> ErrorsSink:
+    """The errors table or stream of a note.
 
     Raises:
         ConfigurationError: it is in a database.
     """
     kind = kind_of(location)
-    if kind is None or kind.has_address:
+    if kind is not None and kind.has_address:
         raise ConfigurationError(
             f"the errors are in {location}, and a note has no address of a database: name the errors table as well"
         )
-    return table_of(location)
+    return errors_sink_of(location)
 
 
-def _errors_in(errors: LandingTable, target: LandingTable, notes: list[Holding]) -> Iterator[IntervalErrors]:
-    there = {(each.consumer, each.interval): each for each in errors.holdings()}
-    rows, mine = errors.rows() or {}, digest(target.location())
+def _errors_in(errors: ErrorsSink, target: LandingTable, notes: list[Holding]) -> Iterator[IntervalErrors]:
+    there = {(each.consumer, each.name): each for each in errors.all()}
+    mine = digest(target.location())
     for note in notes:
         if note.errors is None or note.errors.interval is None:
             continue
-        key = note.consumer, note.errors.interval
-        holding = there.pop(key, None)
-        count = 0 if holding is None else rows.get(key, 0)
+        stored = there.pop((note.consumer, note.errors.interval), None)
+        count = 0 if stored is None else stored.found
         state = ErrorsState.COUNTED if count == note.errors.rows else ErrorsState.MISSING
         yield IntervalErrors(
-            note.consumer, note.interval, note.generation, state, note.errors.rows, count, holding, errors
+            *(note.consumer, note.interval, note.generation, note.errors.interval, state),
+            *(note.errors.rows, count, stored, errors),
         )
-    for key, holding in there.items():
-        name = NAME.fullmatch(holding.interval)
-        if name is not None and name["table"] == mine and rows.get(key):
+    for stored in there.values():
+        name = NAME.fullmatch(stored.name)
+        if name is not None and name["table"] == mine and stored.found:
             yield IntervalErrors(
-                *(holding.consumer, name["interval"], int(name["generation"]), ErrorsState.NOT_COUNTED),
-                *(holding.rows, rows[key], holding, errors),
+                *(stored.consumer, name["interval"], int(name["generation"]), stored.name, ErrorsState.NOT_COUNTED),
+                *(stored.rows, stored.found, stored, errors),
             )

@@ -1,23 +1,26 @@
-"""Errors of a landing: what an errors table gets of it, and which of its errors count.
+"""Errors of a landing: what their sink, a table or a stream, gets of it, and which of its errors count.
 
-The errors are landed first, by the rules of any landing, under an interval of their own. Its name has a digest of the
-errors. Then the rows are committed, with a note that names this interval: this commit decides for both. So errors of a
-run that was killed between both do not count, nor do errors of a run that found others. The run that commits
-takes them out of the errors table.
+The errors are put there first, once, under an interval of their own. Its name has a digest of the errors. Then the rows
+are committed, with a note that names this interval: this commit decides for both. So errors of a run that was killed
+between both do not count, nor do errors of a run that found others. The run that commits takes them out of an errors
+table; in a stream they stay.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.error_sinks import ErrorsSink, ErrorsTable
+from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.rows import Rows
-from pravega_jobs.landing.rules import Action, HeldErrors, Holding, Landing, decide
+from pravega_jobs.landing.rules import HeldErrors, Holding, Landing
 from pravega_jobs.landing.table_kind import LandingTable
+from pravega_jobs.landing.targets import table_of
 from pravega_jobs.spark.options import ERROR, ERROR_SQL
 
 if TYPE_CHECKING:
@@ -77,7 +80,7 @@ class MostErrors:
         )
 
 
-def check_errors(errors: LandingTable | str | None, most_errors: int | str | None) -> MostErrors:
+def check_errors(errors: "LandingTable | ErrorsSink | str | None", most_errors: int | str | None) -> MostErrors:
     """Read the limit of the errors of a landing.
 
     Raises:
@@ -88,7 +91,7 @@ def check_errors(errors: LandingTable | str | None, most_errors: int | str | Non
     return MostErrors.parse(most_errors)
 
 
-def check_error_column(rows: Rows, beside: "ErrorsTable | None") -> None:
+def check_error_column(rows: Rows, beside: "ErrorsBeside | None") -> None:
     """Check that rows have the column of errors if there is an errors table, and only then.
 
     Raises:
@@ -107,81 +110,83 @@ def check_error_column(rows: Rows, beside: "ErrorsTable | None") -> None:
         )
 
 
+def errors_sink_of(errors: "LandingTable | ErrorsSink | str") -> ErrorsSink:
+    """The sink of errors: a table, or its text as for `table_of`; a stream, or its text `stream:scope/name`.
+
+    Raises:
+        ConfigurationError: the text names neither.
+    """
+    if isinstance(errors, str):
+        return ErrorsStream.of_text(errors) or ErrorsTable(table_of(errors))
+    return errors if isinstance(errors, ErrorsSink) else ErrorsTable(errors)
+
+
 @dataclass(frozen=True, slots=True)
-class ErrorsTable:
-    """An errors table, and the table whose rows are landed.
+class ErrorsBeside:
+    """The sink of the errors of a landing, and the table of its rows.
 
     Raises:
         ConfigurationError: both are one table.
     """
 
-    table: LandingTable
+    sink: ErrorsSink
     target: LandingTable
 
     def __post_init__(self) -> None:
-        if self.table.location() == self.target.location():
+        if self.sink.location() == self.target.location():
             raise ConfigurationError(
                 f"the errors of {self.target.location()} cannot go into the same table: name another one"
             )
 
     def put(self, errors: "pa.StructArray", landing: Landing) -> HeldErrors:
-        """Land the errors of a landing whose rows are not committed yet; returns what its note says of them.
+        """Put the errors of a landing whose rows are not committed yet; returns what its note says of them.
 
         Raises:
-            LandingError: the errors table must not take them, or cannot.
+            LandingError: the sink must not take them, or cannot.
         """
+        where = self.sink.location()
         if not len(errors):
-            return HeldErrors(table=self.table.location(), rows=0)
+            return HeldErrors(table=where, rows=0)
         one = self._landing(errors, landing)
-        rows = errors_rows(errors, landing, self.target.location())
-        with self.table.standing() as found:
-            note = found.note(one)
-            if note is not None and found.counts(note):
-                there = note.rows == rows.num_rows == found.rows_of(one)
-                # Taken out by a run that found others, or by a person.
-                one = replace(one, generation=note.generation if there else note.generation + 1)
-            action, _ = decide(found, one)
-        if action is not Action.NOTHING:
-            self._land(rows, one)
-        return HeldErrors(table=self.table.location(), rows=rows.num_rows, interval=one.interval.name)
+        self.sink.put(errors_rows(errors, landing, self.target.location()), one)
+        return HeldErrors(table=where, rows=len(errors), interval=one.interval.name)
 
     def check(self, holding: Holding) -> None:
-        """Check that the errors table has the errors of a landing that the table holds, and take out the others.
+        """Check that the errors of a landing that the table holds are there, and take out the others.
 
         Raises:
             LandingError: errors are missing there, or there are more.
         """
         held = holding.errors
         if held is not None and held.interval is not None:
-            with self.table.standing() as found:
-                one = _errors_landing(holding, held.interval)
-                note = found.note(one)
-                rows = found.rows_of(one) if note is not None and found.counts(note) else 0
+            rows = self.sink.count(_errors_landing(holding, held.interval))
             if rows != held.rows:
                 raise LandingError(
-                    f"generation {holding.generation} of {holding.identity}: {held.rows} errors of it were landed in "
-                    f"{held.table}, and {rows} are in {self.table.location()}: somebody has deleted, added or restored "
-                    "rows, or it is another table. If that was meant, mark this run as done. To land it again with "
-                    f"its errors, land it as generation {holding.generation + 1}. Nothing was changed"
+                    f"generation {holding.generation} of {holding.identity}: {held.rows} errors of it were put into "
+                    f"{held.table}, and {rows} are in {self.sink.location()}: they were deleted, added or restored, "
+                    "by somebody or by a stream's retention, or it is another sink. If that was meant, mark this run "
+                    "as done. To land it again with its errors, land it as generation "
+                    f"{holding.generation + 1}. Nothing was changed"
                 )
         self.take_out_others(holding)
 
     def take_out_others(self, holding: Holding) -> None:
-        """Take errors out of the errors table that do not count: of older generations, and of runs that were killed.
+        """Take errors out of an errors table that do not count: of older generations, and of runs that were killed.
 
         The table holds the interval. So no other run of its generation, or of an older one, can commit any more.
         """
         counts = None if holding.errors is None else holding.errors.interval
         mine = holding.consumer, holding.stream, holding.interval, digest(self.target.location())
-        for each in self.table.holdings():
+
+        def is_other(each: Holding) -> bool:
             name = NAME.fullmatch(each.interval)
-            if name is None or each.interval == counts or not each.rows:
-                continue
+            if name is None or each.interval == counts:
+                return False
             if (each.consumer, each.stream, name["interval"], name["table"]) != mine:
-                continue
-            if int(name["generation"]) <= holding.generation:
-                gone = replace(_errors_landing(each, each.interval), generation=each.generation + 1)
-                self._land(errors_rows(_no_errors(), gone, ""), gone)
+                return False
+            return int(name["generation"]) <= holding.generation
+
+        self.sink.take_out(is_other)
 
     def _landing(self, errors: "pa.StructArray", landing: Landing) -> Landing:
         name = f"{landing.generation}-{digest(self.target.location())}-{_digest_of(errors, landing)}"
@@ -189,12 +194,6 @@ class ErrorsTable:
             landing.interval.consumer, landing.interval.stream, f"{landing.interval.name} errors {name}"
         )
         return Landing(interval, landing.cuts, of_times=True)
-
-    def _land(self, rows: "pa.Table", landing: Landing) -> None:
-        from pravega_jobs.landing.local_rows import LocalRows
-
-        with self.table.staged(LocalRows(rows), landing) as staged:
-            self.table.commit(staged, landing)
 
 
 def errors_rows(errors: "pa.StructArray", landing: Landing, target: str) -> "pa.Table":
@@ -227,14 +226,6 @@ def errors_rows(errors: "pa.StructArray", landing: Landing, target: str) -> "pa.
 def _errors_landing(holding: Holding, name: str) -> Landing:
     """The landing of errors under a name, of the range of a holding."""
     return Landing(Interval(holding.consumer, holding.stream, name), holding.range, holding.generation, of_times=True)
-
-
-def _no_errors() -> "pa.StructArray":
-    import pyarrow as pa
-
-    from pravega_jobs.error_rows import ERROR_TYPE
-
-    return pa.array([], ERROR_TYPE)
 
 
 def digest(*parts: str) -> str:

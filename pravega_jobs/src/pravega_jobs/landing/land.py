@@ -7,7 +7,8 @@ from typing import Any
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.errors import ErrorsTable, check_error_column, check_errors
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import ErrorsBeside, check_error_column, check_errors, errors_sink_of
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.rows import Rows
@@ -28,7 +29,7 @@ def land(
     event_times: bool = False,
     new_columns: Evolution | str = Evolution.FAIL,
     partition_by: Sequence[str] = (),
-    errors: LandingTable | str | None = None,
+    errors: LandingTable | ErrorsSink | str | None = None,
     most_errors: int | str | None = None,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
@@ -52,8 +53,10 @@ def land(
         partition_by: the partitions that the table gets if it is new, of Delta or Iceberg: names of columns; in Iceberg
             also `year(column)`, `month(…)`, `day(…)`, `hour(…)`, `bucket(number, column)` and `truncate(number,
             column)`. A table that exists keeps its own, and must have these, if any are given.
-        errors: an errors table, which gets the rows with an error in the column `_error`, as reads with `on_error=dead`
-            give it: by the same decision by which the table gets the others, without that column.
+        errors: an errors table, or an errors stream as `stream:scope/name`, which gets the rows with an error in the
+            column `_error`, as reads with `on_error=dead` give it: by the same decision by which the table gets the
+            others, without that column. A stream must exist; it is reached by the settings of the environment, or by
+            the client of an `ErrorsStream`.
         most_errors: the most errors that the landing may have, such as `100` or `"1%"` of all rows; None: any number.
 
     Returns:
@@ -62,6 +65,7 @@ def land(
     Raises:
         ConfigurationError: something is not given, the text names no table, or the rows are of another type.
         LandingError: the table must not take the rows, or cannot; or there are too many errors.
+        PravegaError: the errors stream does not exist, or cannot be reached.
     """
     limit = check_errors(errors, most_errors)
     landing = landing_of(
@@ -79,7 +83,7 @@ def land(
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
 
         check_table(frame)
-    beside = None if errors is None else ErrorsTable(table_of(errors) if isinstance(errors, str) else errors, target)
+    beside = None if errors is None else ErrorsBeside(errors_sink_of(errors), target)
     with target.standing() as found:
         action, held = decide(found, landing)
     if held is not None:
@@ -92,6 +96,7 @@ def land(
     if beside is None:
         with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
             return target.commit(staged, landing)
+    beside.sink.check(landing)
     from pravega_jobs.error_rows import Sieve  # needs PyArrow
 
     sieve = Sieve()

@@ -7,7 +7,7 @@ from aiopravega.errors import ConfigurationError
 from airflow_pravega.connections.fields import ConnectionLike
 from airflow_pravega.connections.iceberg import TYPE, catalog_properties
 from airflow_pravega.connections.postgres import libpq_dsn
-from pravega_jobs.landing import LandingTable, catalog_table, shown_table
+from pravega_jobs.landing import ErrorsStream, LandingTable, catalog_table, shown_table
 from pravega_jobs.landing.targets import check_partitions
 
 # The arguments of operators that name the connection.
@@ -52,6 +52,28 @@ def check_store(text: str, iceberg_conn_id: str | None, aws_conn_id: str | None)
             f"{AWS} is given, but the table is in no store of AWS: name one such as {_S3}bucket/path, or a table of "
             f"Iceberg, or leave {AWS} out"
         )
+
+
+def check_errors_sink(
+    text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None, aws_conn_id: str | None = None
+) -> None:
+    """Check the name of an errors table or an errors stream when an operator is made; no connection is read.
+
+    Raises:
+        ConfigurationError: there is no such table or stream, or the table cannot be in the store.
+    """
+    if ErrorsStream.of_text(text) is None:
+        check_table(text, postgres_conn_id, iceberg_conn_id)
+        check_store(text, iceberg_conn_id, aws_conn_id)
+
+
+def errors_in(text: str, connection: ConnectionLike | None, beside: str) -> LandingTable | ErrorsStream:
+    """The errors table that a text names, as `table_in`; or an errors stream, `stream:scope/name`.
+
+    Raises:
+        ConfigurationError: there is no such table or stream, or the connection cannot work.
+    """
+    return ErrorsStream.of_text(text) or table_in(text, connection, beside)
 
 
 def table_in(text: str, connection: ConnectionLike | None, beside: str) -> LandingTable:

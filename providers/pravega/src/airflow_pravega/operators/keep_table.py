@@ -11,7 +11,15 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
 from aiopravega.ledger import Interval
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, named_table, table_in
+from airflow_pravega.connections.tables import (
+    ICEBERG,
+    POSTGRES,
+    check_errors_sink,
+    check_store,
+    errors_in,
+    named_table,
+    table_in,
+)
 from airflow_pravega.frames.range import registry_of
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, range_read
@@ -23,7 +31,7 @@ from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, 
 from airflow_pravega.tasks.intervals import TO_RECORD, declare, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.keeping import KeepRules, Kept, keep_range, with_upkeep
-from pravega_jobs.landing import LandingTable, folder_of
+from pravega_jobs.landing import ErrorsStream, LandingTable, folder_of
 from pravega_jobs.landing.store_access import accessing
 
 
@@ -64,8 +72,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             Registry, events become the columns of their group without options. (templated)
         new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`.
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`.
-        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog.
-            (templated)
+        errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog;
+            or an errors stream, `stream:scope/name`, which the connection's cluster must have. (templated)
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows; with more the task fails,
             and changes nothing.
         key: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by` plain
@@ -149,7 +157,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         check_known(since, _check_since)
         check_known(table, lambda text: rules.check(named_table(text, postgres_conn_id, iceberg_conn_id)))
         check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
-        check_known(errors, lambda text: named_table(text, postgres_conn_id, iceberg_conn_id))
+        check_known(errors, lambda text: check_errors_sink(text, postgres_conn_id, iceberg_conn_id, aws_conn_id))
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Wait for the next range, then take it into the table.
@@ -182,7 +190,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         given: Mapping[str, str],
         rules: KeepRules,
         table: LandingTable,
-        errors: LandingTable | None,
+        errors: LandingTable | ErrorsStream | None,
     ) -> Kept:
         def watch(killed: Callable[[], None] | None) -> None:
             self._when_killed = killed
@@ -217,12 +225,12 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             upkeep_after=self.upkeep_after,
         )
 
-    def _tables(self, hook: PravegaHook) -> tuple[LandingTable, LandingTable | None]:
-        """The table and the errors table, with the secrets of their connection."""
+    def _tables(self, hook: PravegaHook) -> tuple[LandingTable, LandingTable | ErrorsStream | None]:
+        """The table and the errors table or stream, with the secrets of their connection."""
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
         beside = POSTGRES if self.postgres_conn_id else ICEBERG
-        errors = None if self.errors is None else table_in(self.errors, connection, beside)
+        errors = None if self.errors is None else errors_in(self.errors, connection, beside)
         return table_in(self.table, connection, beside), errors
 
 

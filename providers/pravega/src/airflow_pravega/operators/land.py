@@ -8,7 +8,15 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
+from airflow_pravega.connections.tables import (
+    ICEBERG,
+    POSTGRES,
+    check_errors_sink,
+    check_store,
+    check_table,
+    errors_in,
+    table_in,
+)
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, columns_of
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -16,7 +24,8 @@ from airflow_pravega.tasks.arguments import check_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
 from pravega_jobs.landing import Landed, LandingTable, folder_of, land
-from pravega_jobs.landing.errors import check_errors
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import check_errors, errors_sink_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.landing.store_access import accessing
@@ -65,7 +74,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         partition_by: the partitions of a new table of Delta or Iceberg, such as `["departed"]`, and in Iceberg also
             `["day(departed)", "bucket(16, id)"]`; a table that exists must have them, if any are given. (templated)
         errors: an errors table for events that cannot be decoded, named as `table` and in the same database or catalog;
-            `options` must have `on_error` as `dead`, and `transform` keep the column `_error`. (templated)
+            or an errors stream, `stream:scope/name`, which the connection's cluster must have; `options` must have
+            `on_error` as `dead`, and `transform` keep the column `_error`. (templated)
         most_errors: the most errors that the landing may have, such as `100` or `1%` of all rows; with more it fails,
             and changes nothing. (templated)
         transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
@@ -108,8 +118,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         if errors is not None:
-            check_known(errors, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id))
-            check_known(errors, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
+            check_known(errors, lambda text: check_errors_sink(text, postgres_conn_id, iceberg_conn_id, aws_conn_id))
         if most_errors is not None:
             check_known(str(most_errors), lambda text: check_errors(errors, text))
         self.stream_cuts = stream_cuts
@@ -141,14 +150,14 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             connection = hook.get_connection(conn_id) if conn_id else None
             beside = POSTGRES if self.postgres_conn_id else ICEBERG
             target = table_in(self.table, connection, beside)
-            errors = None if self.errors is None else table_in(self.errors, connection, beside)
+            errors = None if self.errors is None else errors_sink_of(errors_in(self.errors, connection, beside))
             access = store_access(self.aws_conn_id)
             sink = table_sink("landing", self.table, conn_id, given, generation, store=self.aws_conn_id)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
-            del client
+            sink = None if errors is None else errors.with_client(client)
             with accessing(access):
-                return self._land(self.transformed(frame), target, errors, given, generation)
+                return self._land(self.transformed(frame), target, sink, given, generation)
 
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
@@ -178,7 +187,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         self,
         frame: "DataFrame",
         target: LandingTable,
-        errors: LandingTable | None,
+        errors: ErrorsSink | None,
         given: Mapping[str, str],
         generation: int,
     ) -> Landed:

@@ -1,0 +1,247 @@
+"""Errors streams: each error of a landing is one event, written once, under a write id that the landing's note names.
+
+An event is a JSON object with the columns of an errors table, also `_consumer` and `_interval`: consumer and name of
+the errors. The write id has both. A stream cannot take events back: errors of runs that were killed, and of older
+generations, stay in it, and do not count. Events of others may be in it, too, and are skipped.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Self
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.cuts import UNBOUNDED, StreamCutRange
+from aiopravega.errors import (
+    ConfigurationError,
+    LandingError,
+    StreamNotFoundError,
+    WriteIdReusedError,
+    WriteSupersededError,
+)
+from aiopravega.ledger import CommitRecord
+from aiopravega.names import StreamName
+from aiopravega.read import Event
+from aiopravega.sizes import MAX_EVENT
+from pravega_jobs.events.batches import EventBatch, write_event_batches
+from pravega_jobs.landing.error_sinks import ErrorsSink, StoredErrors
+from pravega_jobs.landing.rules import CONSUMER_COLUMN, INTERVAL_COLUMN, OWN_COLUMNS, Holding, Landing
+from pravega_jobs.writes import finished_write
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WORD: Final = "stream:"
+# Events that are encoded or decoded at a time, and about so many bytes of them.
+_MOST_EVENTS: Final = 1000
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_EVERYTHING: Final = StreamCutRange(UNBOUNDED, UNBOUNDED)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsStream(ErrorsSink):
+    """An errors stream, which must exist.
+
+    Args:
+        stream: the stream.
+        client: a connected client; None: one is opened when it is needed, by the settings of the environment.
+    """
+
+    stream: StreamName
+    client: PravegaClient | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_text(cls, text: str) -> Self | None:
+        """The errors stream that a text names, as `stream:scope/name`; None: it begins otherwise.
+
+        Raises:
+            ConfigurationError: the text has no scope, or a name that no stream can have.
+        """
+        return cls(StreamName.parse(text.removeprefix(WORD))) if text.startswith(WORD) else None
+
+    def location(self) -> str:
+        """The stream, as users write it."""
+        return f"{WORD}{self.stream}"
+
+    def with_client(self, client: PravegaClient) -> Self:
+        """The same stream, reached by a client if it has none."""
+        return self if self.client is not None else replace(self, client=client)
+
+    def check(self, landing: Landing) -> None:
+        """Check that the stream exists, and is not the one whose events are landed.
+
+        Raises:
+            ConfigurationError: it is that one.
+            StreamNotFoundError: it does not exist.
+        """
+        if landing.interval.stream == self.stream:
+            raise ConfigurationError(
+                f"the errors of {self.stream} cannot go into the same stream: each would be read again, as an event "
+                "of the next range. Name another stream"
+            )
+        with self._connected() as client:
+            if not client.stream_exists(self.stream):
+                raise StreamNotFoundError(
+                    f"the errors stream {self.stream} does not exist: make it, for example with pravega streams create"
+                )
+
+    def put(self, rows: "pa.Table", landing: Landing) -> None:
+        """Write errors once.
+
+        Raises:
+            LandingError: an error is too long for an event; or an earlier run has written them, and the stream has lost
+                some since.
+        """
+        write_id = write_id_of(landing.interval.consumer, landing.interval.name)
+        with self._connected() as client:
+            record = self._record(client, write_id)
+            if record is None:
+                self._write(client, write_id, rows, landing)
+                return
+            found = self._count(client, record, landing)
+        if found != rows.num_rows:
+            raise LandingError(
+                f"{landing}: an earlier run has written {rows.num_rows} errors to {self.stream} as write {write_id!r}, "
+                f"and {found} are there: retention has removed some, or the stream was truncated. Land the interval as "
+                "its next generation, which writes them again. Nothing was changed"
+            )
+
+    def count(self, landing: Landing) -> int:
+        """The number of errors that the stream has of a landing of errors."""
+        write_id = write_id_of(landing.interval.consumer, landing.interval.name)
+        with self._connected() as client:
+            record = self._record(client, write_id)
+            return 0 if record is None else self._count(client, record, landing)
+
+    def all(self) -> list[StoredErrors]:
+        """All errors in the stream; it is read as a whole."""
+        found: Counter[tuple[str, str]] = Counter()
+        with self._connected() as client:
+            if not client.stream_exists(self.stream):
+                return []
+            for batch in self._batches(client, _EVERYTHING):
+                found.update(zip(*(batch[name].to_pylist() for name in OWN_COLUMNS), strict=True))
+        return [StoredErrors(consumer, name, count, count) for (consumer, name), count in found.items()]
+
+    def read(self, errors: StoredErrors) -> "Iterator[pa.RecordBatch]":
+        """Errors batch by batch."""
+        from pravega_jobs.error_rows import TABLE_COLUMNS
+
+        with self._connected() as client:
+            record = self._record(client, write_id_of(errors.consumer, errors.name))
+            wanted = _EVERYTHING if record is None else _range_of(client, record)
+            for batch in self._batches_of(client, wanted, errors.consumer, errors.name):
+                yield batch.select(TABLE_COLUMNS.names)
+
+    def take_out(self, is_other: Callable[[Holding], bool]) -> None:
+        """Nothing: events cannot be taken out of a stream."""
+
+    @contextmanager
+    def _connected(self) -> Iterator[PravegaClient]:
+        if self.client is not None:
+            yield self.client
+            return
+        with PravegaClient() as client:
+            yield client
+
+    def _record(self, client: PravegaClient, write_id: str) -> CommitRecord | None:
+        return client.run(finished_write(client.asynchronous, self.stream, write_id))
+
+    def _write(self, client: PravegaClient, write_id: str, rows: "pa.Table", landing: Landing) -> None:
+        try:
+            # The note of the landing names the write for as long as the table has its rows.
+            write_event_batches(client, self.stream, write_id, _letters(rows, landing), retain=None)
+        except (WriteIdReusedError, WriteSupersededError):
+            # Another run of the landing was first, with the same events: only times or reasons differ.
+            if self._record(client, write_id) is None:
+                raise
+
+    def _count(self, client: PravegaClient, record: CommitRecord, landing: Landing) -> int:
+        one = landing.interval
+        return sum(
+            batch.num_rows for batch in self._batches_of(client, _range_of(client, record), one.consumer, one.name)
+        )
+
+    def _batches_of(
+        self, client: PravegaClient, wanted: StreamCutRange, consumer: str, name: str
+    ) -> "Iterator[pa.RecordBatch]":
+        import pyarrow.compute as pc
+
+        mine = (pc.field(CONSUMER_COLUMN) == consumer) & (pc.field(INTERVAL_COLUMN) == name)
+        for batch in self._batches(client, wanted):
+            found = batch.filter(mine)
+            if found.num_rows:
+                yield found
+
+    def _batches(self, client: PravegaClient, wanted: StreamCutRange) -> "Iterator[pa.RecordBatch]":
+        """The errors of a range of the stream; other events are skipped."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from aiopravega.schema.arrow.arrays import values_of
+        from aiopravega.schema.json.columns.decoder import JsonDecoder
+
+        columns = _letter_columns()
+        decoder = JsonDecoder(columns)
+        named = pc.field(CONSUMER_COLUMN).is_valid() & pc.field(INTERVAL_COLUMN).is_valid()
+        for events in _some(client.read(wanted, self.stream)):
+            found = decoder.decode(values_of(events, pa.binary())).columns
+            yield pa.RecordBatch.from_arrays(found, schema=columns).filter(named)
+
+
+def write_id_of(consumer: str, name: str) -> str:
+    """The write id of the errors that have a name, which a landing of a consumer has."""
+    return f"{name} of {consumer}"
+
+
+def _range_of(client: PravegaClient, record: CommitRecord) -> StreamCutRange:
+    """The range that has the events of a write, and maybe others, without what retention has removed."""
+    return _EVERYTHING if record.cuts is None else client.clip(record.cuts)
+
+
+def _letter_columns() -> "pa.Schema":
+    import pyarrow as pa
+
+    from pravega_jobs.error_rows import TABLE_COLUMNS
+
+    return pa.schema([*TABLE_COLUMNS, *(pa.field(name, pa.string()) for name in OWN_COLUMNS)])
+
+
+def _letters(rows: "pa.Table", landing: Landing) -> Iterator[EventBatch]:
+    """The events of errors, with their routing keys where they are known.
+
+    Raises:
+        LandingError: one is too long.
+    """
+    import pyarrow as pa
+
+    from aiopravega.schema.json.columns.encoder import JsonEncoder
+
+    columns, names = _letter_columns(), (landing.interval.consumer, landing.interval.name)
+    encoder = JsonEncoder(columns.names)
+    for batch in rows.to_batches(_MOST_EVENTS):
+        own = [pa.repeat(pa.scalar(each), batch.num_rows) for each in names]
+        events: list[bytes] = encoder.columns([*batch.columns, *own], batch.num_rows).to_pylist()
+        for event, pointer in zip(events, batch["pointer"].to_pylist(), strict=True):
+            if len(event) > MAX_EVENT:
+                raise LandingError(
+                    f"{landing}: the error at {pointer} has {len(event):,} bytes as an event of an errors stream, with "
+                    f"the event in base64, and an event may have {MAX_EVENT:,}. Use an errors table. Nothing was "
+                    "changed"
+                )
+        yield EventBatch(events, batch["routing_key"].to_pylist())
+
+
+def _some(events: Iterable[Event]) -> Iterator[list[bytes]]:
+    """Events, some at a time."""
+    some: list[bytes] = []
+    size = 0
+    for event in events:
+        some.append(event.data)
+        size += len(event.data)
+        if len(some) == _MOST_EVENTS or size >= _MOST_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
