@@ -35,7 +35,7 @@ class LateCounter:
 
     @property
     def counts(self) -> dict[int, LateCount]:
-        """What was counted, by the number of the interval; intervals without events are left out."""
+        """The counts by the number of the interval; intervals without events are left out."""
         return dict(self._counts)
 
     def add(self, segment: SegmentId, times: Numbers, offsets: Numbers, pointers: pa.StringArray) -> None:
@@ -63,7 +63,7 @@ class LateCounter:
 
 
 def layers_of(bounds: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The numbers of intervals in layers: those of one layer do not overlap, and are in the order of their starts."""
+    """The numbers of intervals in layers: intervals of a layer do not overlap, and are in the order of their starts."""
     layers: list[list[int]] = []
     for number in sorted(range(len(bounds)), key=lambda each: bounds[each]):
         start, _ = bounds[number]

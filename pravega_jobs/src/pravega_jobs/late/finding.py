@@ -146,11 +146,11 @@ class _Finder:
         now = datetime.now(UTC)
         totals = search.totals(counts, now)
         run(ledger.store(stored, search.changes(totals, self.by, now)))
-        late = [
+        late = tuple(
             _found(interval, total, counts.get(number, LateCount()))
             for number, (interval, total) in enumerate(zip(intervals, totals, strict=True))
             if total.events
-        ]
+        )
         return LateEvents(self.stream, self.consumer, read, late, len(intervals), read.end == tail, lost)
 
     async def _begin(

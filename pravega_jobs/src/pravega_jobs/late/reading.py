@@ -76,7 +76,8 @@ def count_late(
         )
     path, kind = time_column(plan.schema, name)
     unit = time_unit(kind, name, planned.options.unit)
-    bounds = [tuple(unit.first_number(time) for time in interval.times) for interval in search.intervals]
+    all_times = [interval.times for interval in search.intervals]
+    bounds = [(unit.first_number(since), unit.first_number(until)) for since, until in all_times]
     passed = {cut: search.history.passed(cut) for cut in set(search.begins)}
     counter = LateCounter(bounds, lambda segment: [passed[cut][segment] for cut in search.begins])
     columns = [plan.schema.names[path[0]], *(_PREFIX + position for position in _POSITIONS)]
