@@ -45,6 +45,8 @@ BLOCKS_ELSEWHERE: Final = {
     "keep-table 3": "tests/integration/dagster_tables/test_kept.py",
     "keep-table 4": "tests/unit/dagster_pravega/test_kept_component.py",
     "keep-table 5": "tests/integration/pravega_jobs/test_keep_table.py",
+    "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
+    "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
     "first-asset 4": "tests/unit/house/test_code_blocks.py",
     "install 1": "tests/unit/house/test_install.py",
     "reader-groups 3": "tests/system/airflow/test_enriched.py",

@@ -72,6 +72,7 @@ OF_ARROW_IN_JOBS = (
     "pravega_jobs.tables",
     "pravega_jobs.debezium.changes",
     "pravega_jobs.frames",
+    "pravega_jobs.late",
     "pravega_jobs.replays",
     "pravega_jobs.commands.",
 )

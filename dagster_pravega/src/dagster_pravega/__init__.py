@@ -42,6 +42,7 @@ from dagster_pravega.resources.stores import IcebergCatalog, LandingDatabase, Ob
 from dagster_pravega.sensors.complete_partitions import complete_partitions_sensor
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
+from dagster_pravega.sensors.late_sensor import build_late_events_sensor
 
 __all__ = [
     "HandedRange",
@@ -72,6 +73,7 @@ __all__ = [
     "build_kept_table",
     "build_landed_asset",
     "build_landed_errors_check",
+    "build_late_events_sensor",
     "build_ledger_maintenance",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",

@@ -239,8 +239,8 @@ def with_upkeep(
 ) -> Kept:
     """Keep a table up if its own metadata says that it is time, after a range was put into it and recorded as done.
 
-    If the range has errors and they are in a table, it is kept up in the same way. An upkeep that cannot be done does not fail
-    the range: the reason is logged, and in the result.
+    If the range has errors and they are in a table, it is kept up in the same way. An upkeep that cannot be done does
+    not fail the range: the reason is logged, and in the result.
 
     Args:
         kept: the result so far.
