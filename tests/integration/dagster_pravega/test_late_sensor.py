@@ -38,8 +38,9 @@ def tick(timed, client, pravega_config, instance):
         found[context.partition_key] = sorted(events.column("at").to_pylist())
         return events
 
+    resources = {"pravega": pravega, "arrow": PravegaArrowIOManager(pravega=pravega)}
+
     def run(partition: str, tags: dict[str, str] | None = None) -> list[int]:
-        resources = {"arrow": PravegaArrowIOManager(pravega=pravega)}
         dg.materialize(
             [spec, day], selection=[day], resources=resources, partition_key=partition, tags=tags, instance=instance
         )
@@ -47,7 +48,8 @@ def tick(timed, client, pravega_config, instance):
 
     def tick(**policy):
         sensor = build_late_events_sensor("late", stream=str(timed), asset=day, options=OPTIONS, **policy)
-        given = {"definitions": dg.Definitions([spec, day], sensors=[sensor]), "instance": instance}
+        whole = dg.Definitions([spec, day], sensors=[sensor], resources=resources)
+        given = {"definitions": whole, "instance": instance}
         with dg.build_sensor_context(resources={"pravega": pravega}, **given) as context:
             return sensor.evaluate_tick(context)
 

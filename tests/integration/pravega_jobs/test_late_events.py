@@ -13,11 +13,12 @@ from aiopravega.errors import ConfigurationError, MalformedEventError, StreamTru
 from aiopravega.intervals import OnTruncated
 from aiopravega.ledger import Interval
 from pravega_jobs.frames import StreamRange, read_table
+from pravega_jobs.frames.options import ReadOptions
 from pravega_jobs.late import find_late_events
 
 __all__ = ["client", "scope"]
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
-TYPED = {"decode": "json", "columns": "sale struct<at: timestamp>, id long", "event_time": "sale.at"}
+TYPED: ReadOptions = {"decode": "json", "columns": "sale struct<at: timestamp>, id long", "event_time": "sale.at"}
 
 
 def hours(number: int) -> tuple[datetime, datetime]:
@@ -130,7 +131,8 @@ def test_what_cannot_be_searched_is_refused_by_name(client, orders, write):
         writer.write(b'{"id": 7}')
     with pytest.raises(MalformedEventError, match="has no time in column 'sale.at'"):
         find_late_events(client, orders, "ada", **TYPED)
-    assert find_late_events(client, orders, "ada", on_error="drop", **TYPED).events == 0
+    tolerant: ReadOptions = {**TYPED, "on_error": "drop"}
+    assert find_late_events(client, orders, "ada", **tolerant).events == 0
     ledger, tail = client.cut_ledger(orders.scope), client.tail(orders)
     ledger.record(Interval("chained", orders, "run"), skipped.range, None)
     with pytest.raises(ConfigurationError, match="the ranges of 'chained' on .* are a chain"):

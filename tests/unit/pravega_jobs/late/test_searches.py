@@ -86,13 +86,13 @@ class Simulated:
             end = HISTORY.earliest([end, StreamCut(STREAM, {OLD: start.positions[OLD] + most})])
         search = Search("ada", intervals, begins, end, self.state, HISTORY)
         passed = [HISTORY.passed(cut) for cut in begins]
-        bounds = [tuple(time.hour for time in interval.times) for interval in intervals]
+        bounds = [(interval.times[0].hour, interval.times[1].hour) for interval in intervals]
         counter = LateCounter(bounds, lambda segment: [each[segment] for each in passed])
         first, last = HISTORY.passed(start), HISTORY.passed(end)
         for segment, offset, time in self.events:
             if first[segment] <= offset < last[segment]:
-                numbers = (np.array([value], np.int64) for value in (time, offset))
-                counter.add(segment, *numbers, pa.array([f"{segment}:{offset}"]))
+                times, offsets = (np.array([value], np.int64) for value in (time, offset))
+                counter.add(segment, times, offsets, pa.array([f"{segment}:{offset}"]))
         totals = search.totals(counter.counts, NEW_YEAR)
         self.store(search.changes(totals, "me", NEW_YEAR), killed=killed)
         return totals
