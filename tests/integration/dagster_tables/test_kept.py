@@ -179,7 +179,7 @@ def test_what_a_function_makes_of_a_range_is_merged_once_by_its_key(client, stre
     names: dict[str, Any] = {}
     code = "\n".join(block.code for block in blocks_of("keep-table")[1:3])
     exec(code.replace("examples/visits", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
-    asset = names["last_visits"]
+    spec, asset = names["visits"], names["last_visits"]
 
     def visit(*visits: tuple[str, int]) -> None:
         rows = [json.dumps({"page": page, "seconds": seconds}).encode() for page, seconds in visits]
@@ -187,7 +187,8 @@ def test_what_a_function_makes_of_a_range_is_merged_once_by_its_key(client, stre
             writer.write_many(rows, [page for page, _ in visits])
 
     def work() -> Any:
-        done = dg.materialize([asset], resources={"pravega_arrow": manager}, instance=instance)
+        resources = {"pravega_arrow": manager}
+        done = dg.materialize([spec, asset], selection=[asset], resources=resources, instance=instance)
         [event] = done.get_asset_materialization_events()
         return {name: value.value for name, value in event.materialization.metadata.items()}
 

@@ -64,7 +64,7 @@ def test_errors_that_somebody_removed_are_missed(lake):
     assert (missing.state, missing.landed, missing.found) == ("missing", 2, 0)
     with pytest.raises(LandingError, match="2 errors of it were landed"):
         list(read_errors(missing))
-    with pytest.raises(LandingError, match=r"2 errors of it were landed in .*, and 0 are in .*as generation 2"):
+    with pytest.raises(LandingError, match=r"2 errors of it were put into .*, and 0 are in .*as generation 2"):
         land_with_errors(lake, "monday", 1, b"x", b"y")
     assert land_with_errors(lake, "monday", 2, b"x", b"y", generation=2).action is Action.REPLACE
     assert errors_that_count(lake) == [("monday", 2, b"x"), ("monday", 2, b"y")]
