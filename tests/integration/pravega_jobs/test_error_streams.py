@@ -15,6 +15,7 @@ from aiopravega.errors import LandingError, StreamNotFoundError
 from pravega_jobs.error_rows import ERROR_TYPE
 from pravega_jobs.landing import Action, ErrorsStream, list_errors, read_errors
 from pravega_jobs.landing.errors import errors_rows
+from pravega_jobs.landing.rules import HeldErrors, Landed
 
 __all__ = ["client", "scope"]
 SEVEN, EIGHT, BAD = b'{"id": 7}', b'{"id": 8}', b"no json"
@@ -57,18 +58,24 @@ def states(lake) -> list[tuple[str, int, str, int]]:
     return sorted((each.interval, each.generation, each.state, each.found) for each in list_errors(lake.table()))
 
 
+def held(landed: Landed) -> HeldErrors:
+    """The note of the errors of a landing."""
+    assert landed.holding.errors is not None
+    return landed.holding.errors
+
+
 def test_each_error_is_an_event_once_and_the_newest_generation_counts(lake, client, stream, letters):
     with client.writer(stream.removeprefix("stream:")) as writer:
         writer.write_many([b"of somebody else", b'{"event":"", "generation": "x"}', b'{"pointer": "other"}'])
     land = partial(land_with_errors, lake, errors=stream)
     landed = land("monday", 1, b"x", b"y\0\xff")
-    assert (landed.action, landed.holding.rows, landed.holding.errors.rows) == (Action.APPEND, 3, 2)
-    assert (landed.holding.errors.table, land("sunday", 2).holding.errors.rows) == (stream, 0)
+    assert (landed.action, landed.holding.rows, held(landed).rows) == (Action.APPEND, 3, 2)
+    assert (held(landed).table, held(land("sunday", 2)).rows) == (stream, 0)
     assert land("monday", 9, b"other").action is Action.NOTHING
     assert errors_that_count(lake, stream) == [("monday", 1, b"x"), ("monday", 1, b"y\0\xff")]
     written = [json.loads(each) for each in letters(stream) if b"no 0" in each]
     assert [each.pop("failed_at")[:2] for each in written] == ["20"]
-    name = landed.holding.errors.interval
+    name = held(landed).interval
     assert written == [
         {
             "event": "eA==",
