@@ -378,6 +378,6 @@ def test_errors_tables(open_page, fill, capsys):
 
     printed = capsys.readouterr().out
     lines = printed.splitlines()
-    assert (lines[0], lines[-2], lines[-1].split("/")[-1]) == ("1 2", "2 1", "orders-errors 2")
+    assert (lines[0], lines[-2], lines[-1].split("/")[-1]) == ("1 2", "2 1", "orders-errors 1")
     texts = "counted", "no json", "it has no field 'price'", "2026-01-05 2 2 1 cannot"
     assert [text for text in texts if text not in printed] == [], printed
