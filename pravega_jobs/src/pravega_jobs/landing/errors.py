@@ -84,29 +84,29 @@ def check_errors(errors: "LandingTable | ErrorsSink | str | None", most_errors: 
     """Read the limit of the errors of a landing.
 
     Raises:
-        ConfigurationError: it is none, or there is no errors table that it is for.
+        ConfigurationError: it is none, or there is no errors table or stream that it is for.
     """
     if most_errors is not None and errors is None:
-        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table that gets them")
+        raise ConfigurationError(f"most_errors={most_errors!r} needs errors: the errors table or stream that gets them")
     return MostErrors.parse(most_errors)
 
 
 def check_error_column(rows: Rows, beside: "ErrorsBeside | None") -> None:
-    """Check that rows have the column of errors if there is an errors table, and only then.
+    """Check that rows have the column of errors if there is a sink for them, and only then.
 
     Raises:
-        ConfigurationError: it is missing, has another type, or has no table to go to.
+        ConfigurationError: it is missing, has another type, or has no sink to go to.
     """
     found = rows.types().get(ERROR)
     if beside is None and found == ERROR_SQL:
         raise ConfigurationError(
             f"the rows have the column {ERROR!r}, and those with an error are events that cannot be decoded: give "
-            "errors, the errors table that gets them, or leave out these rows and this column"
+            "errors, the errors table or stream that gets them, or leave out these rows and this column"
         )
     if beside is not None and found != ERROR_SQL:
         raise ConfigurationError(
-            f"an errors table gets the rows with an error in the column {ERROR!r}, which is {found or 'missing'}: read "
-            f"the events with on_error=dead, and keep that column as it is, {ERROR_SQL}"
+            f"{beside.sink.location()} gets the rows with an error in the column {ERROR!r}, which is "
+            f"{found or 'missing'}: read the events with on_error=dead, and keep that column as it is, {ERROR_SQL}"
         )
 
 

@@ -55,7 +55,7 @@ def check_store(text: str, iceberg_conn_id: str | None, aws_conn_id: str | None)
 
 
 def check_errors_sink(
-    text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None, aws_conn_id: str | None = None
+    text: str, postgres_conn_id: str | None, iceberg_conn_id: str | None, aws_conn_id: str | None
 ) -> None:
     """Check the name of an errors table or an errors stream when an operator is made; no connection is read.
 

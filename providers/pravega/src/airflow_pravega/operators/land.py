@@ -155,9 +155,9 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             sink = table_sink("landing", self.table, conn_id, given, generation, store=self.aws_conn_id)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
-            sink = None if errors is None else errors.with_client(client)
+            reached = None if errors is None else errors.with_client(client)
             with accessing(access):
-                return self._land(self.transformed(frame), target, sink, given, generation)
+                return self._land(self.transformed(frame), target, reached, given, generation)
 
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
