@@ -37,6 +37,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    """Captures what commands print, without logs: Airflow, once imported, sends those of this process there too."""
+    monkeypatch.setattr(logging.root, "handlers", [])
+    return capfd
+
+
+@pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     """Counts the requests to controllers and segment stores of this process."""
     return counted_requests(monkeypatch)

@@ -2,7 +2,6 @@
 # long because: both commands share their options, and the streams of these tests
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -30,15 +29,13 @@ TYPED = ["-o", "decode=json", "-o", "columns=id long, city string"]
 
 
 @pytest.fixture
-def typed(pravega_config, monkeypatch, capfd):
+def typed(pravega_config, monkeypatch, terminal):
     """The exit status of a command, what it prints, and what it complains about."""
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
-    # Tests of Airflow in the same process may have set up its log, which goes to standard output.
-    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
 
     def typed(*words):
         code = main([str(word) for word in words])
-        printed = capfd.readouterr()
+        printed = terminal.readouterr()
         return code, printed.out, printed.err
 
     return typed

@@ -25,7 +25,7 @@ def stream(blocking):
     return name
 
 
-def test_cuts_between_transactions_of_a_database_are_printed(blocking, stream, capfd):
+def test_cuts_between_transactions_of_a_database_are_printed(blocking, stream, terminal):
     source = '"op":"c","source":{"db":"shop","table":"a"}'
     ends = '{"status":"END","id":"1","data_collections":[{"data_collection":"shop.a","event_count":2}]}'
     blocking.create_stream(f"{stream.scope}/transactions")
@@ -42,13 +42,13 @@ def test_cuts_between_transactions_of_a_database_are_printed(blocking, stream, c
     asked = ["whole", f"{stream.scope}/transactions", "--table", f"shop.a={stream}"]
 
     assert main(["cuts", *asked, "--json"]) == 0
-    assert json.loads(capfd.readouterr().out) == {"ends": {str(stream): whole}, "waits_for": {"2": None}}
+    assert json.loads(terminal.readouterr().out) == {"ends": {str(stream): whole}, "waits_for": {"2": None}}
     head = blocking.head(stream).to_text()
     assert main(["cuts", *asked, "--start", head, "--end", begun]) == 0
-    shown = capfd.readouterr().out.splitlines()
+    shown = terminal.readouterr().out.splitlines()
     assert shown[1].split()[0] == str(stream)
     assert shown[2:] == ["transaction 1: 1 changes are missing"]
     assert main(["cuts", *asked, "--start", whole, "--end", tail]) == 0
-    assert capfd.readouterr().out.splitlines()[2:] == ["transaction 2: no end yet"]
+    assert terminal.readouterr().out.splitlines()[2:] == ["transaction 2: no end yet"]
     assert main(["cuts", *asked[:2], "--table", str(stream)]) == 2
-    assert "write NAME=STREAM" in capfd.readouterr().err
+    assert "write NAME=STREAM" in terminal.readouterr().err

@@ -85,7 +85,7 @@ def ranges(client, make_stream, fill):
 
 
 def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
-    read, table, ranges, contents, pravega_config, monkeypatch, capfd
+    read, table, ranges, contents, pravega_config, monkeypatch, terminal
 ):
     name, target = table
     stream, ledger, found = ranges
@@ -104,7 +104,7 @@ def test_ranges_land_once_in_any_order_and_the_ledger_agrees(
 
     def verify():
         code = pravega(["cuts", "verify", str(stream), "--table", name, "--json"])
-        [shown] = json.loads(capfd.readouterr().out)
+        [shown] = json.loads(terminal.readouterr().out)
         return code, {(each["kind"], *each["intervals"]) for each in shown["findings"]}
 
     assert run("wednesday", where=name).action is Action.APPEND
