@@ -11,6 +11,7 @@ from pravega_jobs.landing.delta_log import limits_of
 from pravega_jobs.landing.iceberg_catalog import open_catalog
 from pravega_jobs.landing.locations import store_location
 from pravega_jobs.landing.store_access import StoreAccess, accessing, current_access
+from pravega_jobs.landing.store_conditions import conditional
 
 SECRET = "canary-of-a-store"
 KEYS = {"aws_access_key_id": "AKIA", "aws_secret_access_key": SECRET}
@@ -105,3 +106,15 @@ def test_a_token_of_the_environment_is_not_sent_with_other_keys(monkeypatch):
         StoreAccess.fixed(KEYS).options()
     assert StoreAccess.fixed(KEYS | {"aws_session_token": "own"}).options()["aws_session_token"] == "own"
     assert StoreAccess.fixed(ENDPOINT).options().keys() >= ENDPOINT.keys()
+
+
+def test_a_store_that_is_told_to_know_no_conditions_is_refused():
+    """No request is sent: the address has no server."""
+    with (
+        accessing(StoreAccess.fixed(KEYS | ENDPOINT | {"aws_conditional_put": "disabled"})),
+        pytest.raises(
+            ConfigurationError, match=r"s3://lake/orders: .*would lose one.*iceberg:namespace.table"
+        ) as raised,
+    ):
+        conditional(store_location("s3://lake/orders"))
+    assert SECRET not in str(raised.value)

@@ -240,6 +240,22 @@ class StoreLocation:
         with _answers(self):
             obstore.put(self._store, self._key(name), value)
 
+    def put_once(self, name: str, value: bytes) -> bool:
+        """Write a small file unless it exists; returns False if the store says that it does.
+
+        Raises:
+            NotImplementedError: the store knows no such condition, or is configured to send none.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with _answers(self):
+            try:
+                obstore.put(self._store, self._key(name), value, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                return False
+            return True
+
     def sizes(self) -> dict[str, int]:
         """The bytes of all files by their names; of a file in a location below, its path is the name."""
         import obstore
