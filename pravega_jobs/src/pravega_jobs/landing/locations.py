@@ -390,6 +390,7 @@ def _parsed(text: str) -> tuple[str, str, str]:
 
 # The core of obstore raises it for options of a client. It is not an `Exception`, and cannot be imported.
 _PANIC: Final = "PanicException"
+_ALLOW_HTTP: Final = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "abfss": "AZURE_ALLOW_HTTP"}
 
 
 @lru_cache(maxsize=16)
@@ -405,7 +406,7 @@ def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) ->
     except ImportError:
         raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
     config: Any = dict(options)
-    allow_http = config.pop(ALLOW_HTTP, os.environ.get("AWS_ALLOW_HTTP", ""))
+    allow_http = config.pop(ALLOW_HTTP, os.environ.get(_ALLOW_HTTP[scheme], ""))
     try:
         return from_url(
             f"{scheme}://{bucket}",
@@ -450,7 +451,10 @@ def store_answers(what: object) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except Exception as error:
+        # What pyiceberg reads Azure with gives errors of Azure's own library as they are.
+        if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] != "azure":
+            raise
         raise no_answer(what, error) from error
 
 
