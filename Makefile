@@ -150,6 +150,10 @@ cdc: setup ## Run a real Debezium on PostgreSQL and MariaDB, amid kills (needs: 
 cdc-install: setup ## Install PostgreSQL, MariaDB and Java 21 from Debian, Debezium Server by Maven
 	@$(BIN)/python -m tests.system.cdc.needed
 
+.PHONY: stores-install
+stores-install: setup ## Make SeaweedFS by Go and Azurite by npm in build/stores, in which make proofs has tables, too
+	@$(BIN)/python -m tests.system.other_stores
+
 .PHONY: faults
 faults: setup ## Kill jobs, servers and hosts at every point of a write or at random, and store what readers see
 	@$(BIN)/python -m pytest -m "slow or not slow" tests/faults --store-faults $(ARGS)

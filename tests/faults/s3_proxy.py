@@ -27,6 +27,7 @@ _SLOW_SECONDS: Final = 0.3
 _ANSWER_SECONDS: Final = 60.0
 _BUSY: Final = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 _FAILED: Final = b"<Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"
+_CONDITION: Final = "If-None-Match"
 # Headers of one connection, and those that the proxy writes itself.
 _OWN: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "expect"})
 
@@ -44,6 +45,8 @@ class Fault(StrEnum):
     # Something between sends it again, as libraries do that have lost the answer: the second answer arrives.
     TWICE = "sent twice"
     KILL_AFTER = "killed after it"
+    # As stores and gateways do that know no conditional writes.
+    UNCONDITIONAL = "its condition left out"
 
 
 class S3Proxy:
@@ -151,6 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
             threading.Event().wait(_SLOW_SECONDS)
         if fault is Fault.TWICE:
             self._passed(body)
+        if fault is Fault.UNCONDITIONAL:
+            del self.headers[_CONDITION]
         status, headers, answer = self._passed(body)
         if fault is Fault.KILL_AFTER:
             self.plan.kill()

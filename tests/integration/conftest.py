@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.counted_requests import Requests, counted_requests
 from tests.system.airflow.postgres import Postgres
+from tests.system.other_stores import Azurite, OtherStore, SeaweedFS
 from tests.system.s3_server import BUCKET, S3Server
 from tests.system.servers import free_ports
 
@@ -69,6 +70,43 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in s3_server.environment().items():
         monkeypatch.setenv(name, value)
     return f"s3://{BUCKET}/{uuid.uuid4().hex}"
+
+
+def _running(kind: type[OtherStore], paths: pytest.TempPathFactory) -> Iterator[OtherStore]:
+    if (reason := kind.missing()) is not None:
+        pytest.skip(reason)
+    with kind(paths.mktemp("store")) as server:
+        yield server
+
+
+def _prefix(server: OtherStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    return f"{server.address}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def seaweedfs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherStore]:
+    """SeaweedFS as a process."""
+    yield from _running(SeaweedFS, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def azurite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherStore]:
+    """Azurite as a process."""
+    yield from _running(Azurite, tmp_path_factory)
+
+
+@pytest.fixture
+def seaweedfs(seaweedfs_server: OtherStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A new prefix on SeaweedFS, whose address and keys the environment has."""
+    return _prefix(seaweedfs_server, monkeypatch)
+
+
+@pytest.fixture
+def azurite(azurite_server: OtherStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A new prefix on Azurite, whose address and keys the environment has."""
+    return _prefix(azurite_server, monkeypatch)
 
 
 @pytest.fixture

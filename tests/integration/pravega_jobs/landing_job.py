@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import obstore.store
+import polars as pl
 import psycopg2
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pytest
 from deltalake import DeltaTable
 from pyarrow import parquet
 from pyiceberg.catalog import load_catalog
@@ -247,7 +249,7 @@ class DeltaPartsLake(RowsLake, DeltaLake):
 
 
 class StoreObjects:
-    """All objects below addresses on the S3 server of the environment."""
+    """All objects below addresses in the store of the environment."""
 
     def objects(self, path: str) -> dict[str, bytes]:
         """All objects below a path, by their names there."""
@@ -267,7 +269,7 @@ class StoreObjects:
 
 
 class DeltaStoreLake(StoreObjects, RowsLake, DeltaLake):
-    """A prefix on the S3 server of the environment, with Delta tables. Their files are compared with their logs."""
+    """A prefix in the store of the environment, with Delta tables. Their files are compared with their logs."""
 
     calls: ClassVar[set[str]] = {"put", "open_writer", "write", "close", "create_write_transaction", "delete", "head"}
     keeps_files_of_killed_runs = True
@@ -342,7 +344,7 @@ class IcebergLake(FileLake):
 
 
 class IcebergStoreLake(StoreObjects, RowsLake, IcebergLake):
-    """A catalog on the disk, whose tables are on the S3 server of the environment.
+    """A catalog on the disk, whose tables are in the store of the environment.
 
     The lake is named by the folder of the catalog, `#` and the address.
     """
@@ -356,8 +358,11 @@ class IcebergStoreLake(StoreObjects, RowsLake, IcebergLake):
 
     @property
     def properties(self) -> dict[str, str]:
-        # pyiceberg does not take the endpoint from the environment.
-        store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
+        # pyiceberg does not take them from the environment.
+        if self.address.startswith("abfss:"):
+            store = {"adls.connection-string": os.environ["AZURE_STORAGE_CONNECTION_STRING"]}
+        else:
+            store = {"s3.endpoint": os.environ["AWS_ENDPOINT_URL"], "s3.region": "us-east-1"}
         return {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": self.address, **store}
 
     def make(self) -> None:
@@ -451,16 +456,26 @@ class PostgresLake(Lake):
         return [name for (name,) in found]
 
 
+# The fixtures of stores.
+STORES = ("s3", "seaweedfs", "azurite")
 LAKES: dict[str, type[Any]] = {
     "parquet": ParquetLake,
     "delta": DeltaLake,
     "delta-parts": DeltaPartsLake,
-    "delta-s3": DeltaStoreLake,
+    **{f"delta-{store}": DeltaStoreLake for store in STORES},
     "iceberg": IcebergLake,
-    "iceberg-s3": IcebergStoreLake,
+    **{f"iceberg-{store}": IcebergStoreLake for store in STORES},
     "iceberg-parts": IcebergPartsLake,
     "postgres": PostgresLake,
 }
+
+
+# Stores of other kinds than moto's, which `make proofs` has.
+OTHER_STORES = [
+    pytest.param(f"{format_}-{store}", marks=pytest.mark.slow)
+    for store in STORES[1:]
+    for format_ in ("delta", "iceberg")
+]
 
 
 def new_lake(kind: str, where: str) -> Any:
@@ -480,8 +495,12 @@ def where_of(kind: str, given: Callable[[str], Any]) -> str:
     """
     if kind == "postgres":
         return str(given("postgres_dsn"))
-    folder, store = f"{given('tmp_path')}/*", f"{given('s3')}/*" if kind.endswith("-s3") else ""
-    return {"delta-s3": store, "iceberg-s3": f"{folder}#{store}"}.get(kind, folder)
+    format_, _, store = kind.partition("-")
+    folder = f"{given('tmp_path')}/*"
+    if store not in STORES:
+        return folder
+    prefix = f"{given(store)}/*"
+    return prefix if format_ == "delta" else f"{folder}#{prefix}"
 
 
 def new_table(kind: str, folder: Path | str, *, make: bool = True) -> Any:
@@ -495,6 +514,16 @@ def land(table: Any, one: Landing, value: int) -> Action:
     lake: Any = (DeltaLake if isinstance(table, DeltaFolder) else IcebergLake)("")
     action: Action = lake.land(table, one, value)
     return action
+
+
+def read_by_polars(table: Any) -> pl.LazyFrame:
+    """The rows of a table of Delta or Iceberg, as Polars reads them."""
+    if isinstance(table, DeltaFolder):
+        # Else Polars asks Azure's own library for keys, which does not take those of the environment.
+        return pl.scan_delta(table.path, credential_provider=None if table.path.startswith("abfss:") else "auto")
+    loaded = table.load()
+    # Polars does not know the properties by which pyiceberg finds a server that plays Azure.
+    return pl.scan_iceberg(loaded, reader_override="pyiceberg" if loaded.location().startswith("abfss:") else None)
 
 
 def main(kind: str) -> None:

@@ -5,12 +5,14 @@ import pytest
 from deltalake import DeltaTable
 from tests.faults.call_races import right_before
 from tests.integration.pravega_jobs.landing_job import DeltaStoreLake, landing, rows
+from tests.integration.pravega_jobs.upkeep_job import kept_up
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing import Action, Landing
 from pravega_jobs.landing.delta_leftovers import leftovers
 from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.landing.rules import Evolution
+from pravega_jobs.landing.store_conditions import WRITTEN_ONCE
 
 
 @pytest.fixture
@@ -77,6 +79,16 @@ def test_files_of_versions_that_can_be_restored_stay(lake):
     assert lake.land(table, landing(generation=2), 4) is Action.REPLACE
     assert prefixes(lake.leftovers(table)) == set()
     assert lake.contents(table) == rows("monday", 4)
+
+
+def test_an_upkeep_removes_what_a_killed_trial_of_the_store_left(lake):
+    table = lake.table()
+    lake.land(table, landing(), 1)
+    tried = f"{WRITTEN_ONCE}{'0' * 32}"
+    table.stored.store.put(tried, b"1")
+    kept_up(table)
+    assert tried not in lake.objects(table.path)
+    assert lake.contents(table) == rows("monday", 1)
 
 
 def test_files_of_a_commit_whose_answer_was_lost_stay(lake):

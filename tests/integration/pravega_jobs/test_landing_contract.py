@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.integration.pravega_jobs.landing_job import CONSUMER, STREAM, Lake, landing, rows
+from tests.integration.pravega_jobs.landing_job import CONSUMER, OTHER_STORES, STREAM, Lake, landing, rows
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.errors import LandingError
@@ -18,7 +18,7 @@ KINDS = ["parquet", "delta", "delta-parts", "delta-s3", "iceberg", "iceberg-part
 NewLake = Callable[[], Lake]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, *OTHER_STORES])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -87,7 +87,7 @@ def test_a_run_of_an_older_generation_does_not_replace_a_newer_one(lake):
     assert lake.contents(table) == rows("monday", 2)
 
 
-@pytest.mark.parametrize("kind", [each for each in KINDS if each != "postgres"], indirect=True)
+@pytest.mark.parametrize("kind", [*(each for each in KINDS if each != "postgres"), *OTHER_STORES], indirect=True)
 def test_other_columns_are_refused(lake):
     table = lake.table()
     lake.land(table, landing("sunday"), 1)
@@ -226,7 +226,9 @@ def killed(kind, make_lake) -> Iterator[Callable[[Lake, int, int], bool]]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["parquet", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS[1:])], indirect=True
+    "kind",
+    ["parquet", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS[1:]), *OTHER_STORES],
+    indirect=True,
 )
 @pytest.mark.parametrize("generation", [1, 2])
 def test_a_run_killed_at_any_step_lands_all_or_nothing_and_is_completed(make_lake, killed, generation):

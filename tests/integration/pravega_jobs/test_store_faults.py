@@ -17,7 +17,7 @@ from tests.integration.pravega_jobs.upkeep_job import kept_up
 from tests.system.s3_server import S3Server
 from tests.system.servers import free_ports
 
-from aiopravega.errors import LandingError
+from aiopravega.errors import ConfigurationError, LandingError
 from pravega_jobs.landing import Action, Iceberg
 
 # Clients of a bucket are kept: this one is asked through the proxy only.
@@ -96,6 +96,25 @@ def test_whatever_request_fails_a_work_is_exact_or_is_repeated(proxy, make_lake,
         if not is_exact_with(proxy, make_lake(), WORKS[name], FAULTS[(at + shift) % len(FAULTS)], at, 1 + at % 3):
             break
     assert at > len(FAULTS)
+
+
+@pytest.mark.parametrize("make_lake", ["delta-s3"], indirect=True)
+@pytest.mark.parametrize("name", WORKS)
+def test_a_store_that_writes_what_exists_is_refused_before_rows(proxy, make_lake, name):
+    lake, work = make_lake(), WORKS[name]
+    table = lake.rename(work.prepare(lake))  # a store is tried once for each address
+    before = lake.objects(lake.where)
+    proxy.plan(Fault.UNCONDITIONAL, times=1000)
+    with pytest.raises(ConfigurationError, match="(?s)s3://behind-a-proxy/.*would lose one.*iceberg:"):
+        work.run(lake, table)
+    puts = [each for each in proxy.seen()[0] if each.startswith("PUT ")]
+    proxy.plan()
+    assert len(puts) == 4
+    assert all("/_written-once-" in each for each in puts)
+    assert lake.objects(lake.where) == before
+    work.run(lake, table)
+    assert work.judged(table) == work.after
+    assert not [each for each in lake.objects(lake.where) if "_written-once-" in each]
 
 
 class TwiceCatalog(SqlCatalog):

@@ -1,4 +1,4 @@
-"""Upkeep and kills of tables in S3, as moto plays it: tables and names of files say what is dead."""
+"""Upkeep and kills of tables in object stores: tables and names of files say what is dead."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.integration.pravega_jobs.killed_runs import killed_runs
-from tests.integration.pravega_jobs.landing_job import landing, rows
+from tests.integration.pravega_jobs.landing_job import OTHER_STORES, landing, read_by_polars, rows
 from tests.integration.pravega_jobs.merging_job import columns_of, merge, merge_of
 from tests.integration.pravega_jobs.store_job import CHANGES
 from tests.integration.pravega_jobs.upkeep_job import kept_up
@@ -18,7 +18,7 @@ from pravega_jobs.landing.iceberg_files import location_of
 DAYS = [f"day {number}" for number in range(3)]
 
 
-@pytest.fixture(params=["delta-s3", "iceberg-s3"])
+@pytest.fixture(params=["delta-s3", "iceberg-s3", *OTHER_STORES])
 def kind(request) -> str:
     return str(request.param)
 
@@ -39,8 +39,7 @@ def stored(table) -> set[str]:
 
 def judged(table) -> pl.DataFrame:
     """All rows, as Polars finds them."""
-    found = pl.scan_delta(table.path) if isinstance(table, DeltaFolder) else pl.scan_iceberg(table.load())
-    whole = found.collect()
+    whole = read_by_polars(table).collect()
     return whole.sort(whole.columns)
 
 

@@ -1,16 +1,20 @@
 """Access to object stores by a block of code: who uses it, what goes along to other processes, what is never shown."""
 
+import json
 import pickle
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, TableUnavailableError
 from pravega_jobs.identity.sinks import AccessedTable
 from pravega_jobs.landing.delta_log import limits_of
 from pravega_jobs.landing.iceberg_catalog import open_catalog
 from pravega_jobs.landing.locations import store_location
 from pravega_jobs.landing.store_access import StoreAccess, accessing, current_access
+from pravega_jobs.landing.store_conditions import conditional
 
 SECRET = "canary-of-a-store"
 KEYS = {"aws_access_key_id": "AKIA", "aws_secret_access_key": SECRET}
@@ -105,3 +109,54 @@ def test_a_token_of_the_environment_is_not_sent_with_other_keys(monkeypatch):
         StoreAccess.fixed(KEYS).options()
     assert StoreAccess.fixed(KEYS | {"aws_session_token": "own"}).options()["aws_session_token"] == "own"
     assert StoreAccess.fixed(ENDPOINT).options().keys() >= ENDPOINT.keys()
+
+
+class _Empty(BaseHTTPRequestHandler):
+    """A store that has nothing."""
+
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing about each request."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [("AWS", "s3://{}/t"), ("GOOGLE", "gs://{}/t"), ("AZURE", "abfss://{}@account.dfs.core.windows.net/t")],
+)
+def test_each_kind_of_store_has_its_variable_for_plain_http(kind, address, tmp_path, monkeypatch):
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Empty) as server:
+        threading.Thread(target=server.serve_forever).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        key = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        (tmp_path / "key.json").write_text(json.dumps(key))
+        for name, value in {
+            "AWS_ENDPOINT_URL": url,
+            "AWS_ACCESS_KEY_ID": "AKIA",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AZURE_STORAGE_ENDPOINT": url,
+            "AZURE_STORAGE_ACCOUNT_KEY": "a2V5",
+            "GOOGLE_SERVICE_ACCOUNT": str(tmp_path / "key.json"),
+        }.items():
+            monkeypatch.setenv(name, value)
+        try:
+            monkeypatch.setenv(f"{kind}_ALLOW_HTTP", "true")
+            assert store_location(address.format("plain")).get("note") is None
+            monkeypatch.delenv(f"{kind}_ALLOW_HTTP")
+            with pytest.raises(TableUnavailableError, match="builder error"):
+                store_location(address.format("sealed")).get("note")
+        finally:
+            server.shutdown()
+
+
+def test_a_store_that_is_told_to_know_no_conditions_is_refused():
+    """No request is sent: the address has no server."""
+    with (
+        accessing(StoreAccess.fixed(KEYS | ENDPOINT | {"aws_conditional_put": "disabled"})),
+        pytest.raises(
+            ConfigurationError, match=r"s3://lake/orders: .*would lose one.*iceberg:namespace.table"
+        ) as raised,
+    ):
+        conditional(store_location("s3://lake/orders"))
+    assert SECRET not in str(raised.value)

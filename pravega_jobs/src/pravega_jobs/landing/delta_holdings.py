@@ -37,6 +37,7 @@ from pravega_jobs.landing.rules import (
     not_of_intervals,
     taken_by,
 )
+from pravega_jobs.landing.store_conditions import conditional
 from pravega_jobs.landing.table_kind import Library
 
 if TYPE_CHECKING:
@@ -81,10 +82,12 @@ class DeltaHoldings:
         """The location in which runs of a landing stage files: in a store, a prefix of its interval.
 
         There each run has a prefix whose name begins with its generation. `staged_by` reads these names.
+
+        Raises:
+            ConfigurationError: the store would lose one of two commits.
         """
-        if self.store is None:
-            return FolderLocation(self.work)
-        return self.store.child(staged_of(landing.interval.consumer, landing.interval.name))
+        store, name = self.store, staged_of(landing.interval.consumer, landing.interval.name)
+        return FolderLocation(self.work) if store is None else conditional(store).child(name)
 
     def table(self) -> "DeltaTable | None":
         """The table as it is now.
@@ -139,9 +142,8 @@ class DeltaHoldings:
         Generations below that of the landing are older: once it is committed, their runs cannot commit any more.
         """
         assert self.store is not None
-        older = [
-            each for each in self.notes((holding.consumer, holding.interval)) if each.generation < holding.generation
-        ]
+        names = holding.consumer, holding.interval
+        older = [each for each in self.notes(names) if each.generation < holding.generation]
         work, name = self.store.child(_WORK), _note_name(holding)
         if work.get(name) is None:
             work.put(name, holding.to_json())
@@ -291,10 +293,8 @@ def _interval_id(consumer: str, interval: str) -> str:
 
 
 def _range_id(holding: Holding) -> str:
-    cuts: tuple[object, ...] = (
-        *(holding.consumer, holding.interval, str(holding.stream)),
-        *(holding.start, holding.end, holding.rows),
-    )
+    own = holding.consumer, holding.interval, str(holding.stream)
+    cuts: tuple[object, ...] = (*own, holding.start, holding.end, holding.rows)
     if holding.errors is not None:  # two runs with other errors must not take each other's notes for their own
         cuts = (*cuts, holding.errors.table, holding.errors.interval)
     return f"{_APPLICATION} of a range {json.dumps(cuts)}"

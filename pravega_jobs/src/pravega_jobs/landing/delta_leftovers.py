@@ -18,6 +18,7 @@ from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta_holdings import LOG, DeltaHoldings, staged_by, staged_of
 from pravega_jobs.landing.locations import StoreLocation
 from pravega_jobs.landing.rules import Holding, Landing
+from pravega_jobs.landing.store_conditions import WRITTEN_ONCE
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -119,7 +120,8 @@ class StoreFiles:
 
     def leftovers(self) -> list[str]:
         """The files that no commit can take, and no version of the table has."""
-        return [name for name in self.sizes if self._is_late(name) and not self.log.has(name)]
+        late = [name for name in self.sizes if self._is_late(name) and not self.log.has(name)]
+        return [*late, *(name for name in self.sizes if name.startswith(WRITTEN_ONCE))]
 
     def replaced(self, before: float) -> list[str]:
         """The files that commits before a time, in seconds since 1970, have taken out of the table."""

@@ -45,10 +45,13 @@ _RETRIES: Final = Retry(
     allowed_methods=("GET", "HEAD"),
     raise_on_status=False,
 )
-# Libraries by which pyiceberg asks catalogs, and their errors that may pass.
-_LIBRARIES: Final = frozenset({"botocore", "requests", "sqlalchemy", "thrift", "urllib3"})
+# Libraries by which pyiceberg asks catalogs and stores, and their errors that may pass.
+_LIBRARIES: Final = frozenset({"azure", "botocore", "requests", "sqlalchemy", "thrift", "urllib3"})
 _PASSING: Final = frozenset(
-    {"BotoCoreError", "ConnectionError", "InterfaceError", "OperationalError", "Timeout", "TTransportException"}
+    {
+        *("BotoCoreError", "ConnectionError", "InterfaceError", "OperationalError", "Timeout", "TTransportException"),
+        *("ServiceRequestError", "ServiceResponseError"),
+    }
 )
 _USER_OF_ADDRESS: Final = re.compile(r"//[^/@\s]*@")
 _SECRET: Final = re.compile(r"secret|token|credential|password|key|auth|header\.", re.IGNORECASE)

@@ -240,6 +240,22 @@ class StoreLocation:
         with _answers(self):
             obstore.put(self._store, self._key(name), value)
 
+    def put_once(self, name: str, value: bytes) -> bool:
+        """Write a small file unless it exists; returns False if the store says that it does.
+
+        Raises:
+            NotImplementedError: the store knows no such condition, or is configured to send none.
+        """
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with _answers(self):
+            try:
+                obstore.put(self._store, self._key(name), value, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                return False
+            return True
+
     def sizes(self) -> dict[str, int]:
         """The bytes of all files by their names; of a file in a location below, its path is the name."""
         import obstore
@@ -374,6 +390,7 @@ def _parsed(text: str) -> tuple[str, str, str]:
 
 # The core of obstore raises it for options of a client. It is not an `Exception`, and cannot be imported.
 _PANIC: Final = "PanicException"
+_ALLOW_HTTP: Final = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "abfss": "AZURE_ALLOW_HTTP"}
 
 
 @lru_cache(maxsize=16)
@@ -389,7 +406,7 @@ def _store_of(scheme: str, bucket: str, options: tuple[tuple[str, str], ...]) ->
     except ImportError:
         raise ConfigurationError("tables in object stores need obstore: pip install 'pravega-jobs[stores]'") from None
     config: Any = dict(options)
-    allow_http = config.pop(ALLOW_HTTP, os.environ.get("AWS_ALLOW_HTTP", ""))
+    allow_http = config.pop(ALLOW_HTTP, os.environ.get(_ALLOW_HTTP[scheme], ""))
     try:
         return from_url(
             f"{scheme}://{bucket}",
@@ -434,7 +451,10 @@ def store_answers(what: object) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except Exception as error:
+        # What pyiceberg reads Azure with gives errors of Azure's own library as they are.
+        if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] != "azure":
+            raise
         raise no_answer(what, error) from error
 
 

@@ -19,6 +19,7 @@ from pravega_jobs.landing.delta_leftovers import LogFiles, StoreFiles
 from pravega_jobs.landing.locations import StoreLocation, store_answers
 from pravega_jobs.landing.parquet import local_path
 from pravega_jobs.landing.staged_files import locked
+from pravega_jobs.landing.store_conditions import conditional
 from pravega_jobs.upkeep.leftovers import remove_empty, remove_staged, staged_name
 from pravega_jobs.upkeep.rules import Backlog, UpkeepRules, Upkept, groups
 
@@ -35,7 +36,8 @@ def keep_up(folder: DeltaFolder, rules: UpkeepRules) -> Upkept:
     """Put small files together, and remove files that no version within `keep` has.
 
     Raises:
-        ConfigurationError: there is no table, or it has features that are not understood.
+        ConfigurationError: there is no table, it has features that are not understood, or its store would lose one of
+            two commits.
         LandingError: the table could not be changed.
         TableUnavailableError: others changed it too often meanwhile.
     """
@@ -72,7 +74,11 @@ def backlog(folder: DeltaFolder, rules: UpkeepRules) -> Backlog:
 
 def _keep_up_in_store(folder: DeltaFolder, store: StoreLocation, rules: UpkeepRules) -> Upkept:
     """As `keep_up`. Landings and merges that run meanwhile decide again, or find what they have read replaced."""
-    compacted = _planned(_checked(folder.stored.table(), folder), rules) if rules.dry_run else _compacted(folder, rules)
+    if rules.dry_run:
+        compacted = _planned(_checked(folder.stored.table(), folder), rules)
+    else:
+        conditional(store)
+        compacted = _compacted(folder, rules)
     found = StoreFiles.of(folder.stored)
     gone = [*found.leftovers(), *found.replaced(rules.cutoff())]
     if not rules.dry_run:
