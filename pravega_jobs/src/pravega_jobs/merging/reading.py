@@ -19,7 +19,7 @@ _FORMATS: Final = ("debezium-json", "debezium-avro", "debezium-protobuf")
 
 
 def merged_table(text: str) -> LandingTable:
-    """The table of Delta or Iceberg that a text names.
+    """The table that a text names, of a kind that takes merges and whose texts are no addresses of databases.
 
     Args:
         text: `delta:/folder` or `iceberg:catalog/namespace.table`.
@@ -28,8 +28,8 @@ def merged_table(text: str) -> LandingTable:
         ConfigurationError: the text names no such table. The message repeats nothing that may be a password.
     """
     kind = kind_of(text)
-    if kind is None or kind.merges is None:
-        kinds = merged_kinds()
+    if kind is None or kind.merges is None or kind.has_address:
+        kinds = [each for each in merged_kinds() if not each.has_address]
         raise ConfigurationError(
             f"changes are merged into tables of {' and '.join(each.title for each in kinds)}: write {forms_of(kinds)}, "
             f"not a table that begins with {text.partition(':')[0]!r}"
