@@ -162,7 +162,7 @@ def test_a_merged_table_restored_from_a_dump_keeps_its_rules_and_notes(lake, tab
     assert rows_of(renamed, "n", "big", "_deleted") == {1: (11, "x", False)}
 
 
-def test_the_columns_of_a_merged_table_are_known_and_its_rows_not_counted(table):
+def test_a_merged_table_has_known_columns_and_rows_that_nobody_counts(table):
     assert state_of(table) is None
     merge(table, merge_of(0), [(1, 10, "a", 1)])
     state = state_of(table)

@@ -28,7 +28,14 @@ def merged_table(text: str) -> LandingTable:
         ConfigurationError: the text names no such table. The message repeats nothing that may be a password.
     """
     kind = kind_of(text)
-    if kind is None or kind.merges is None or kind.has_address:
+    if kind is not None and kind.has_address:
+        raise ConfigurationError(
+            f"a table that begins with {text.partition(':')[0]!r} is not taken here, since an address may have a "
+            f"password, and the scheduler shows the arguments of a job: give the connection or the resource that has "
+            "the address (postgres_conn_id of Airflow, database_key of Dagster), and the table's name such as "
+            "schema.table"
+        )
+    if kind is None or kind.merges is None:
         kinds = [each for each in merged_kinds() if not each.has_address]
         raise ConfigurationError(
             f"changes are merged into tables of {' and '.join(each.title for each in kinds)}: write {forms_of(kinds)}, "

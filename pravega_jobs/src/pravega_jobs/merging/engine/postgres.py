@@ -50,7 +50,7 @@ class StagedChanges:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRows:
-    """The rows of a table of PostgreSQL, read as those of one file."""
+    """The rows of a table of PostgreSQL, in place of a file."""
 
     table: Postgres
     bounds: None = None
@@ -118,7 +118,7 @@ class PostgresMerges:
         with statements(staged.connection) as cursor:
             table = qualified(*split_name(self.table.table))
             # So that it is not dropped and made again, and no other run changes it, from here on. A lock that becomes
-            # a stronger one later could wait for a reader that waits for it.
+            # a stronger one later could wait for a reader, which waits for this run.
             grows = bool(_added(column_types(cursor, table), staged.changes, merge))
             cursor.execute(f"lock table {table} in {'access' if grows else 'share row'} exclusive mode")
             location = Location.found(cursor, self.table.table)
@@ -153,7 +153,7 @@ class PostgresMerges:
         return TableState(arrow_columns({name: _known(kind) for name, kind in types.items()}, pa.schema([])), None)
 
     def files(self, key: str) -> list[PostgresRows]:
-        """The rows of the table as those of one file; none, if there is no table."""
+        """One value that reads all rows of the table; none, if there is no table."""
         return [] if self.state() is None else [PostgresRows(self.table)]
 
 
