@@ -50,7 +50,7 @@ class StagedChanges:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRows:
-    """The rows of a table of PostgreSQL, in place of a file."""
+    """The rows of a table of PostgreSQL, which are read as if a file had them."""
 
     table: Postgres
     bounds: None = None
