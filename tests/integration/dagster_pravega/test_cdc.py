@@ -4,12 +4,14 @@ All that merges do to tables is tested with Spark alone, in `pyspark_pravega/tes
 """
 
 import json
+from contextlib import closing
 from pathlib import Path
 from runpy import run_path
 
 import dagster as dg
 import pytest
 from deltalake import DeltaTable
+from psycopg2 import connect
 from pyiceberg.catalog import load_catalog
 from tests.integration.pyspark_pravega.debezium_events import in_avro, texts
 from tests.integration.pyspark_pravega.debezium_events import made as change
@@ -17,7 +19,7 @@ from tests.integration.pyspark_pravega.debezium_events import made as change
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from dagster_pravega import StreamCutPartitions, pravega_cdc_asset, pravega_stream_spec
+from dagster_pravega import LandingDatabase, StreamCutPartitions, pravega_cdc_asset, pravega_stream_spec
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_merged.py"
 LAKE = dg.AssetKey(["lake", "orders"])
@@ -93,6 +95,29 @@ def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, kil
     third = run(spec, asset)
     assert (third["pravega/inserted"], third["pravega/events"]) == (1, 1)
     assert {row["id"] for row in rows_of(table)} == {1, 3}
+
+
+def test_a_table_of_a_database_is_merged_by_the_resource_that_has_it(
+    manager, instance, metadata_of, stream, write, scope, postgres_dsn, monkeypatch
+):
+    monkeypatch.setenv("WAREHOUSE_DSN", postgres_dsn)
+    spec = pravega_stream_spec(str(stream))
+    asset = merging(spec, scope, database_key="warehouse", since="last")
+    resources = {"pravega_spark": manager, "warehouse": LandingDatabase(dsn=dg.EnvVar("WAREHOUSE_DSN"))}
+    for changes, names in (
+        ([change("c", 1, id=1, note="a"), change("c", 2, id=2, note="b")], {"inserted": 2}),
+        ([change("u", 3, id=1, note="x"), change("d", 4, id=2, note=None)], {"updated": 1, "deleted": 1}),
+    ):
+        write(*changes)
+        done = dg.materialize([spec, asset], selection=[asset.key], resources=resources, instance=instance)
+        [event] = done.get_asset_materialization_events()
+        metadata = metadata_of(event.materialization)
+        assert {name: metadata[f"pravega/{name}"] for name in names} == names
+    with closing(connect(postgres_dsn)) as connection, connection.cursor() as cursor:
+        cursor.execute(f'select id, note from "{scope}"')
+        assert cursor.fetchall() == [(1, "x")]
+    with pytest.raises(ConfigurationError, match="an address may have a password"):
+        merging(spec, f"{postgres_dsn}#{scope}", since="last")
 
 
 def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, client, instance, tmp_path):

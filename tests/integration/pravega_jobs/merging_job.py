@@ -1,4 +1,4 @@
-"""Merges into tables of Delta and Iceberg, as Spark and a driver make them: staged changes, tables, what they hold.
+"""Merges into tables of Delta, Iceberg and PostgreSQL, as Spark and a driver make them.
 
 Run as a program, it merges ranges into a table until they are all there, and may be killed at any moment.
 """
@@ -6,24 +6,29 @@ Run as a program, it merges ranges into a table until they are all there, and ma
 import random
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import psycopg2
 import pyarrow as pa
 from deltalake import DeltaTable
+from psycopg2.extras import RealDictCursor
 from pyarrow import parquet
 from tests.integration.pravega_jobs.landing_job import STREAM, new_table
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange
 from aiopravega.ledger import Interval
-from pravega_jobs.landing import DeltaFolder, Iceberg, Landing
+from pravega_jobs.landing import DeltaFolder, Iceberg, Landing, Postgres
+from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.landing.locations import FolderLocation
 from pravega_jobs.landing.partition_by import partitions_of
 from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Merge, Merged, MergeRules
 from pravega_jobs.merging.engine.delta import DeltaMerges
 from pravega_jobs.merging.engine.iceberg import IcebergMerges
+from pravega_jobs.merging.engine.postgres import PostgresMerges
 from pravega_jobs.merging.merge import merge_changes
 
 # id, n, big (None: null, ...: not sent), position; n None: a delete
@@ -84,11 +89,14 @@ def columns_of(changes: Sequence[Change], schema: pa.Schema = SCHEMA) -> pa.Tabl
 
 
 def merge(
-    table: DeltaFolder | Iceberg, merge: Merge, changes: Sequence[Change] | pa.Table, in_order: bool = True
+    table: DeltaFolder | Iceberg | Postgres, merge: Merge, changes: Sequence[Change] | pa.Table, in_order: bool = True
 ) -> Merged:
-    """Merge changes that Spark has staged in two files."""
-    target = DeltaMerges(table) if isinstance(table, DeltaFolder) else IcebergMerges(table)
+    """Merge changes that Spark has staged, for tables of files in two files."""
     rows = changes if isinstance(changes, pa.Table) else columns_of(changes)
+    if isinstance(table, Postgres):
+        with PostgresMerges(table).staged(LocalRows(rows), merge, shared=True) as copied:
+            return PostgresMerges(table).commit(copied, merge, in_order=in_order)
+    target = DeltaMerges(table) if isinstance(table, DeltaFolder) else IcebergMerges(table)
     with target.staging(rows.schema, merge, shared=True) as location, TemporaryDirectory() as disk:
         folder = location.path if isinstance(location, FolderLocation) else Path(disk) / "staged"
         folder.mkdir()
@@ -100,16 +108,21 @@ def merge(
         return target.commit(staged, merge, in_order=in_order)
 
 
-def merge_here(table: DeltaFolder | Iceberg, merge: Merge, changes: pa.Table) -> Merged:
+def merge_here(table: DeltaFolder | Iceberg | Postgres, merge: Merge, changes: pa.Table) -> Merged:
     """Merge changes without Spark, of which the newest come first."""
     rows = changes.take(pa.array(reversed(range(changes.num_rows)), pa.int64()))
     return merge_changes(rows, table, merge.landing, merge.rules)
 
 
-def rows_of(table: DeltaFolder | Iceberg, *names: str) -> dict[int, tuple[Any, ...]]:
+def rows_of(table: DeltaFolder | Iceberg | Postgres, *names: str) -> dict[int, tuple[Any, ...]]:
     """What any reader finds, by id; a row that is there twice fails."""
     if isinstance(table, DeltaFolder):
         found = DeltaTable(table.path).to_pyarrow_table().to_pylist()
+    elif isinstance(table, Postgres):
+        with closing(psycopg2.connect(table.dsn, cursor_factory=RealDictCursor)) as connection:
+            cursor = connection.cursor()
+            cursor.execute(f"select * from {table.table}")
+            found = [dict(row) for row in cursor.fetchall()]
     else:
         found = table.load().scan().to_arrow().to_pylist()
     rows = {row["id"]: tuple(row[name] for name in names or ("n", "big")) for row in found}

@@ -1,4 +1,4 @@
-"""The contract of merged tables on disks and in S3: whatever happens to a table, a range is there once."""
+"""The contract of merged tables on disks, in S3 and PostgreSQL: whatever happens to a table, a range is there once."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ __all__ = [
     "test_with_hard_deletes_a_late_range_is_refused_and_a_gap_is_not",
 ]
 STORES = ["delta-s3", "iceberg-s3"]
-KINDS = pytest.mark.parametrize("kind", ["delta", "iceberg", *STORES], indirect=True)
+KINDS = pytest.mark.parametrize("kind", ["delta", "iceberg", "postgres", *STORES], indirect=True)
 
 
 @pytest.fixture(params=STORES)

@@ -1,9 +1,13 @@
 """Changes that a real Debezium wrote, from a real Pravega by a real Spark, merged range after range into tables."""
 
 import json
+import uuid
+from contextlib import closing
 
+import psycopg2
 import pytest
 from deltalake import DeltaTable
+from psycopg2.extras import RealDictCursor
 from pyiceberg.catalog import load_catalog
 from pyiceberg.utils.config import Config
 from pyspark.errors import PySparkException
@@ -20,9 +24,11 @@ ABOUT = "_change_type string, _sequence binary"
 ITEMS = "order_id int, line int, sku string, qty bigint, price decimal(10,2)"
 
 
-@pytest.fixture(params=["delta", "iceberg"])
+@pytest.fixture(params=["delta", "iceberg", "postgres"])
 def table(request, tmp_path, monkeypatch):
     """The name of a new table of each kind."""
+    if request.param == "postgres":
+        return f"{request.getfixturevalue('postgres_dsn')}#public.t{uuid.uuid4().hex}"
     if request.param == "delta":
         return f"delta:{tmp_path}/table"
     properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
@@ -35,6 +41,12 @@ def table(request, tmp_path, monkeypatch):
 
 def rows_of(table):
     kind, _, rest = table.partition(":")
+    if kind == "postgresql":
+        dsn, _, name = table.rpartition("#")
+        with closing(psycopg2.connect(dsn, cursor_factory=RealDictCursor)) as connection:
+            cursor = connection.cursor()
+            cursor.execute(f"select * from {name}")
+            return [dict(row) for row in cursor.fetchall()]
     if kind == "delta":
         return DeltaTable(rest).to_pyarrow_table().to_pylist()
     return load_catalog("lake").load_table(rest.partition("/")[2]).scan().to_arrow().to_pylist()
@@ -204,6 +216,7 @@ def micros(time):
         ("mariadb-plain", "orders", ["id", "line"], "id int, line int, qty int"),
     ],
 )
+@pytest.mark.parametrize("table", ["delta", "iceberg"], indirect=True)
 def test_every_version_of_a_row_is_kept(table, ranges, merge, settings, name, key, columns):
     found = in_order(settings, name)
     half = len(found) // 2

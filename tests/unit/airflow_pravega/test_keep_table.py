@@ -16,7 +16,7 @@ operator = partial(PravegaKeepTableOperator, task_id="keep", stream="shop/orders
         ({"table": "/lake/orders"}, "does not say what kind of table it is"),
         ({"table": "postgresql://ada@db/lake#orders"}, "an address may have a password"),
         ({"table": "orders", "postgres_conn_id": "a", "iceberg_conn_id": "b"}, "give that one"),
-        ({"table": "orders", "postgres_conn_id": "a", "key": ["id"]}, "changes cannot be merged"),
+        ({"table": "parquet:/lake/orders", "key": ["id"]}, "changes cannot be merged"),
         ({"table": "delta:/lake/orders", "aws_conn_id": "a"}, "the table is in no store of AWS"),
         ({"table": "delta:/lake/orders", "deletes": "soft"}, "there is no key"),
         ({"table": "delta:/lake/orders", "delete_column": "gone", "key": ["id"]}, "or give order_by"),

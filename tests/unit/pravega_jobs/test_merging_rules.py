@@ -125,5 +125,5 @@ def test_rules_of_a_table_are_read_back_and_wrong_rules_are_refused():
 def test_tables_that_cannot_replace_rows_are_refused_by_name(tmp_path):
     monday = merge("monday", 0, 10)
     no_frame: Any = None  # the table is checked first
-    with pytest.raises(ConfigurationError, match="use delta:/folder or iceberg:"):
+    with pytest.raises(ConfigurationError, match="use delta:/folder, iceberg:"):
         merge_changes(no_frame, ParquetFolder(str(tmp_path)), monday.landing, monday.rules)

@@ -55,7 +55,7 @@ def test_hosts_and_commands_know_a_new_kind_by_its_entry(lines):
     assert (tables.folder_of(lines), tables.kind_of_table(LinesTable(path))) == (str(path), lines_table.KIND)
     with pytest.raises(ConfigurationError, match="or lines:/folder"):
         table_of("line:/folder")
-    with pytest.raises(ConfigurationError, match=r"merged into a LinesTable: use delta:/folder or iceberg:catalog"):
+    with pytest.raises(ConfigurationError, match=r"merged into a LinesTable: use delta:/folder, iceberg:catalog"):
         merge_target(LinesTable(path))
     assert state_of(LinesTable(path)) is None
     with pytest.raises(ConfigurationError, match="begins with 'lines'"):

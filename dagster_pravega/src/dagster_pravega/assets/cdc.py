@@ -1,4 +1,4 @@
-"""Tables of Delta or Iceberg as assets: each follows a table of a database, by Debezium's changes, merged once."""
+"""Tables as assets: each follows a table of a database, by Debezium's changes, merged once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -36,6 +36,7 @@ def pravega_cdc_asset(
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
+    database_key: str | None = None,
     catalog_key: str | None = None,
     store_key: str | None = None,
     key_of_rows: Sequence[str] | str,
@@ -55,7 +56,7 @@ def pravega_cdc_asset(
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
 ) -> dg.AssetsDefinition:
-    """An asset: a table of Delta or Iceberg that follows a table of a database, by Debezium's changes.
+    """An asset: a table that follows a table of a database, by Debezium's changes.
 
     A run merges one interval of the cut ledger, and then records it as done. The interval is the run's partition, or,
     with `since`, the range since the last run. A run that is killed, retried or executed again changes nothing twice; a
@@ -72,7 +73,9 @@ def pravega_cdc_asset(
     Args:
         stream: the asset of the stream, or its key.
         key: of the new asset.
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`.
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`; with `database_key`, the table's name, with or
+            without its schema.
+        database_key: of the `LandingDatabase` that has the table.
         catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
         store_key: of the `ObjectStore` that has the table's files.
         key_of_rows: the columns that identify a row of the source.
@@ -103,7 +106,7 @@ def pravega_cdc_asset(
             `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    keys = TableKeys(catalog=catalog_key, store=store_key)
+    keys = TableKeys(database=database_key, catalog=catalog_key, store=store_key)
     checked = keys.merged(table)
     check_partitions(checked, partition_by)
     rules = MergeRules.of(

@@ -90,7 +90,7 @@ def build_kept_table(
             or an errors stream, `stream:scope/name`, which the cluster must have.
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows.
         key_of_rows: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by`
-            plain rows, and are merged into a table of Delta or Iceberg. Empty: all events are landed.
+            plain rows, and are merged into a table of Delta, Iceberg or PostgreSQL. Empty: all events are landed.
         deletes: of merges: `hard` (by default) removes rows, `soft` keeps them with `_deleted`.
         unsent: of merges: an update that lacks values, of a row that the table does not have: `fail` (by default) or
             `null`.

@@ -67,7 +67,7 @@ class TableKeys:
         Raises:
             ConfigurationError: there is no such table.
         """
-        return merged_table(text) if self.catalog is None else self.check(text)
+        return merged_table(text) if self.catalog is None and self.database is None else self.check(text)
 
     def table(self, text: str, resources: Any) -> LandingTable:
         """The table that a text names, with the secrets of its database or catalog.

@@ -4,41 +4,38 @@ Spark's tasks, or this process, copy rows into a staging table, each in its own 
 other try has. One transaction then moves the rows of the tries that count as done into the table, removes the rows of
 an older generation, and stores the holding. A run that is killed before its commit has changed nothing.
 
-The driver's connection holds a lock with the number of its staging table. A staging table whose lock is free belongs to
-a run that has ended: the next run removes it.
 """
 
 import json
-import secrets
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
 from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.parquet import own_columns
 from pravega_jobs.landing.postgres_copy import STAGED_BY, postgres_type
-from pravega_jobs.landing.postgres_growth import columns_of_table, grow, growth_of, lock_to_grow
-from pravega_jobs.landing.postgres_notes import NOTES, Location, PostgresStanding
-from pravega_jobs.landing.postgres_sql import (
-    connect,
-    drop_if_unused,
-    drop_quietly,
-    qualified,
-    quoted,
-    split_name,
-    statements,
-    transaction,
-)
+from pravega_jobs.landing.postgres_growth import column_types, columns_of_table, grow, growth_of, lock_to_grow
+from pravega_jobs.landing.postgres_notes import Location, PostgresStanding
+from pravega_jobs.landing.postgres_sql import qualified, quoted, split_name, statements, transaction
+from pravega_jobs.landing.postgres_staging import Prepared, check_copied, new_staging_table
 from pravega_jobs.landing.rows import Copied, Rows
-from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Evolution, Holding, Landed, Landing, decide
+from pravega_jobs.landing.rules import (
+    OWN_COLUMNS,
+    Action,
+    Evolution,
+    Holding,
+    Landed,
+    Landing,
+    decide,
+    not_of_intervals,
+)
 from pravega_jobs.landing.table_kind import LandingTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_STAGING: Final = "pravega_staged_"
 _ROWS: Final = 10_000
 
 
@@ -115,30 +112,29 @@ class Postgres(LandingTable):
             found = Location.found(cursor, self.table)
             return None if found.oid is None else columns_of_table(cursor, found.table)
 
-    def rows(self) -> dict[tuple[str, str], int]:
-        """Numbers of rows by consumer and interval, counted in the table. It reads the whole table."""
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """Numbers of rows by consumer and interval, counted in the table. It reads the whole table.
+
+        None: changes are merged into the table, and its rows belong to no interval.
+        """
         own = ", ".join(OWN_COLUMNS)
         with transaction(self.dsn) as cursor:
             found = Location.found(cursor, self.table)
             if found.oid is None:
                 return {}
+            if not {*OWN_COLUMNS} <= column_types(cursor, found.table).keys():
+                return None
             cursor.execute(f"select {own}, count(*) from {found.table} group by {own}")
             return {(consumer, interval): count for consumer, interval, count in cursor.fetchall()}
 
     def read(self, holding: Holding, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         """The rows of an interval, as its server finds them."""
-        import pyarrow as pa
-
         where = " and ".join(f"{name} = %s" for name in OWN_COLUMNS)
         with transaction(self.dsn) as cursor:
             table = Location.found(cursor, self.table).table
             names = ", ".join(map(quoted, columns.names))
             cursor.execute(f"select {names} from {table} where {where}", (holding.consumer, holding.interval))
-            while rows := cursor.fetchmany(_ROWS):
-                values = ([bytes(each) if isinstance(each, memoryview) else each for each in row] for row in rows)
-                by_column = zip(zip(*values, strict=True), columns.types, strict=True)
-                arrays = [pa.array(column, kind) for column, kind in by_column]
-                yield pa.RecordBatch.from_arrays(arrays, schema=columns)
+            yield from found_batches(cursor, columns)
 
     @contextmanager
     def staged(self, rows: Rows, landing: Landing) -> Iterator[StagedCopy]:
@@ -159,29 +155,16 @@ class Postgres(LandingTable):
         Raises:
             LandingError: the table lacks a column.
         """
-        number = secrets.randbits(62)
-        columns = tuple(map(quoted, types))
-        with closing(connect(self.dsn)) as connection:
-            with statements(connection) as cursor:
-                cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (NOTES,))
-                location = self._made(cursor, types).prepare_notes(cursor)
-                _check_table(cursor, location, types, landing)
-                _remove_abandoned(cursor, location)
-                cursor.execute("select pg_advisory_lock(%s)", (number,))
-                staging = qualified(location.schema, f"{_STAGING}{number}")
-                grown = growth_of(cursor, location.table, types, landing)
-                wanted = {name: types[name] for name in (*grown.added, *grown.widened)}
-                selected = [
-                    f"null::{wanted[name]} as {column}" if name in wanted else column
-                    for name, column in zip(types, columns, strict=True)
-                ]
-                query = f"select {', '.join(selected)} from {location.table} with no data"
-                cursor.execute(f"create unlogged table {staging} as {query}")
-                cursor.execute(f"alter table {staging} add column {STAGED_BY} text not null")
-            try:
-                yield connection, staging, columns
-            finally:
-                drop_quietly(connection, staging)
+
+        def prepare(cursor: Any) -> Prepared:
+            location = self._made(cursor, types).prepare_notes(cursor)
+            _check_table(cursor, location, types, landing)
+            grown = growth_of(cursor, location.table, types, landing)
+            changed = grown.added | grown.widened
+            return location, {name: kind if name in changed else None for name, kind in types.items()}
+
+        with new_staging_table(self.dsn, prepare) as (connection, staging):
+            yield connection, staging, tuple(map(quoted, types))
 
     def commit(self, staged: StagedCopy, landing: Landing) -> Landed:
         """Move the staged rows into the table, unless it has them, and store the holding, in one transaction.
@@ -215,11 +198,7 @@ class Postgres(LandingTable):
                 f"from {staged.staging} where {STAGED_BY} = any(%s)",
                 (*names, [each.task for each in staged.copied]),
             )
-            if cursor.rowcount != staged.rows:
-                raise LandingError(
-                    f"{landing}: Spark has copied {staged.rows} rows, but {cursor.rowcount} are staged. The table was "
-                    "not changed"
-                )
+            check_copied(landing, staged.copied, cursor.rowcount)
             holding = Holding.of(landing, staged.rows)
             found.store(holding)
         return Landed(action, holding)
@@ -235,9 +214,21 @@ class Postgres(LandingTable):
         return Location.found(cursor, self.table)
 
 
+def found_batches(cursor: Any, columns: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+    """The rows that a query has found, batch by batch, in these columns."""
+    import pyarrow as pa
+
+    while rows := cursor.fetchmany(_ROWS):
+        values = ([bytes(each) if isinstance(each, memoryview) else each for each in row] for row in rows)
+        by_column = zip(zip(*values, strict=True), columns.types, strict=True)
+        arrays = [pa.array(column, kind) for column, kind in by_column]
+        yield pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
 def _check_table(cursor: Any, location: Location, types: dict[str, str], landing: Landing) -> None:
-    cursor.execute(f"select * from {location.table} limit 0")
-    names = {column.name for column in cursor.description}
+    if PostgresStanding(cursor, location).merge_rules() is not None:
+        raise not_of_intervals(landing)
+    names = column_types(cursor, location.table)
     needed = OWN_COLUMNS if landing.new_columns is Evolution.ADD else (*types, *OWN_COLUMNS)
     missing = [name for name in needed if name not in names]
     if missing:
@@ -245,21 +236,6 @@ def _check_table(cursor: Any, location: Location, types: dict[str, str], landing
             f"{landing}: {location.table} has no column {', '.join(missing)}: add it to the table, as "
             "new_columns='add' does, or leave it out of the rows, as new_columns='ignore' does. Nothing was changed"
         )
-
-
-def _remove_abandoned(cursor: Any, location: Location) -> None:
-    """Remove the staging tables whose run has ended: their locks are free."""
-    cursor.execute(
-        "select tablename from pg_tables where schemaname = %s and tablename like %s",
-        (location.schema, _STAGING.replace("_", r"\_") + "%"),
-    )
-    for (name,) in cast("list[tuple[str]]", cursor.fetchall()):
-        number = name.removeprefix(_STAGING)
-        if not number.isdecimal():
-            raise ConfigurationError(f"{name} is named like a staging table of a landing, but is not: rename it")
-        cursor.execute("select pg_try_advisory_xact_lock(%s)", (int(number),))
-        if cursor.fetchone()[0]:
-            drop_if_unused(cursor, qualified(location.schema, name))
 
 
 def _database(cursor: Any) -> str:

@@ -5,6 +5,7 @@ copied again get another name: the landing takes the rows under the names that c
 """
 
 import io
+import json
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -65,6 +66,10 @@ def copy_lines(batches: "Iterator[pa.RecordBatch]", last: str) -> "Iterator[tupl
     import pyarrow.compute as pc
 
     def text(name: str, column: "pa.Array") -> "pa.Array":
+        if pa.types.is_list(column.type):  # of names, which a merge stages
+            column = pa.array(
+                [None if value is None else json.dumps(value) for value in column.to_pylist()], pa.string()
+            )
         if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
             values = (value.as_py() for value in column)
             column = pa.array([None if value is None else f"\\\\x{value.hex()}" for value in values], pa.string())

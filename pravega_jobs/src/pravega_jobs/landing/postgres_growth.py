@@ -9,7 +9,11 @@ from pravega_jobs.landing.postgres_sql import quoted
 from pravega_jobs.landing.rules import OWN_COLUMNS, Evolution, Landing
 
 # Types of PostgreSQL, and the types of Spark whose values they hold.
-_SPARK_TYPES: Final = {postgres: spark for spark, postgres in POSTGRES_TYPES.items()}
+_SPARK_TYPES: Final = {
+    **{postgres: spark for spark, postgres in POSTGRES_TYPES.items()},
+    "timestamp with time zone": "timestamp",
+    "timestamp without time zone": "timestamp_ntz",
+}
 
 
 def columns_of_table(cursor: Any, table: str) -> TableColumns:
@@ -19,7 +23,7 @@ def columns_of_table(cursor: Any, table: str) -> TableColumns:
         cursor: in a transaction.
         table: the name of the table, as SQL has it.
     """
-    types = _spark_types(_types(cursor, table))
+    types = spark_types(_types(cursor, table))
     return TableColumns(types, widens=True, takes_values=True)
 
 
@@ -35,7 +39,7 @@ def growth_of(cursor: Any, table: str, types: Mapping[str, str], landing: Landin
     Raises:
         LandingError: the table lacks columns, and the landing adds none.
     """
-    return growth(landing, columns_of_table(cursor, table), _spark_types(types))
+    return growth(landing, columns_of_table(cursor, table), spark_types(types))
 
 
 def lock_to_grow(cursor: Any, table: str, staging: str, landing: Landing) -> None:
@@ -67,14 +71,26 @@ def grow(cursor: Any, table: str, staging: str, landing: Landing) -> None:
         cursor.execute(f"alter table {table} {', '.join(changes)}")
 
 
-def _types(cursor: Any, table: str) -> dict[str, str]:
+def column_types(cursor: Any, table: str) -> dict[str, str]:
+    """All columns of a table, with their types as PostgreSQL names them.
+
+    Args:
+        cursor: in a transaction.
+        table: the name of the table, as SQL has it.
+    """
     cursor.execute(
         "select attname, format_type(atttypid, atttypmod) from pg_attribute "
         "where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped order by attnum",
         (table,),
     )
-    return {name: kind for name, kind in cursor.fetchall() if name not in (*OWN_COLUMNS, STAGED_BY)}
+    return dict(cursor.fetchall())
 
 
-def _spark_types(types: Mapping[str, str]) -> dict[str, str]:
+def _types(cursor: Any, table: str) -> dict[str, str]:
+    found = column_types(cursor, table)
+    return {name: kind for name, kind in found.items() if name not in (*OWN_COLUMNS, STAGED_BY)}
+
+
+def spark_types(types: Mapping[str, str]) -> dict[str, str]:
+    """Columns with the types of Spark that they hold; those that Spark does not have by their own names."""
     return {name: _SPARK_TYPES.get(kind, kind.replace("numeric(", "decimal(")) for name, kind in types.items()}

@@ -10,16 +10,17 @@ from typing import Any, Final, cast
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.postgres_sql import qualified, quoted, split_name
-from pravega_jobs.landing.rules import OWN_COLUMNS, Holding, Landing, Standing
+from pravega_jobs.landing.rules import OWN_COLUMNS, Holding, Landing, Standing, not_of_intervals
 
 NOTES: Final = "pravega_landings"
 _COLUMNS: Final = """
     table_name text not null, consumer text not null, interval_name text not null, holding text not null,
-    table_oid oid, notes_oid oid
+    table_oid oid, notes_oid oid, merge_rules text
 """
-# A table of notes of a release without oids has neither column.
+# Tables of notes of older releases lack these columns.
 _TABLE_OID: Final = "(to_jsonb(notes) ->> 'table_oid')::oid"
 _NOTES_OID: Final = "(to_jsonb(notes) ->> 'notes_oid')::oid"
+_MERGE_RULES: Final = "to_jsonb(notes) ->> 'merge_rules'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,14 @@ class Location:
             cursor.execute(f"create index on {self.notes} (table_oid, consumer, interval_name)")
         else:
             cursor.execute(
-                "select 1 from pg_attribute where attrelid = %s and attname = 'table_oid' and not attisdropped",
+                "select attname from pg_attribute where attrelid = %s and attnum > 0 and not attisdropped",
                 (self.notes_oid,),
             )
-            if cursor.fetchone() is None:
+            names = {name for (name,) in cursor.fetchall()}
+            if "table_oid" not in names:
                 self._add_oids(cursor)
+            if "merge_rules" not in names:
+                cursor.execute(f"alter table {self.notes} add column merge_rules text")
         cursor.execute("select to_regclass(%s)::oid", (self.notes,))
         (oid,) = cursor.fetchone()
         # Notes that were written by name, or restored with their tables.
@@ -141,16 +145,37 @@ class PostgresStanding(Standing):
         return note in self._counting
 
     def rows_of(self, landing: Landing) -> int:
-        """The number of rows of the interval, counted in the table: by its index, if it has one."""
+        """The number of rows of the interval, counted in the table: by its index, if it has one.
+
+        Raises:
+            LandingError: changes are merged into the table.
+        """
         if self.location.oid is None:
             return 0
+        if self.merge_rules() is not None:
+            raise not_of_intervals(landing)
         where = " and ".join(f"{name} = %s" for name in OWN_COLUMNS)
         names = landing.interval.consumer, landing.interval.name
         self.cursor.execute(f"select count(*) from {self.location.table} where {where}", names)
         return int(self.cursor.fetchone()[0])
 
-    def store(self, holding: Holding) -> None:
-        """Store the note of an interval, instead of older notes, also of dropped tables of this name."""
+    def merge_rules(self) -> str | None:
+        """The rules by which changes are merged into the table, as a merge has stored them; None: none were."""
+        if self.location.notes_oid is None or self.location.oid is None:
+            return None
+        self.cursor.execute(
+            f"select {_MERGE_RULES} from {self.location.notes} notes where {_MERGE_RULES} is not null and "
+            f"case when {_NOTES_OID} is distinct from %s then table_name = %s else {_TABLE_OID} = %s end limit 1",
+            (self.location.notes_oid, self.location.name, self.location.oid),
+        )
+        found = self.cursor.fetchone()
+        return None if found is None else str(found[0])
+
+    def store(self, holding: Holding, merge_rules: str | None = None) -> None:
+        """Store the note of an interval, instead of older notes, also of dropped tables of this name.
+
+        `merge_rules`: the rules of the table, if changes were merged.
+        """
         names = holding.consumer, holding.interval
         self.cursor.execute(
             f"delete from {self.location.notes} where (consumer, interval_name) = (%s, %s) and (table_oid = %s or "
@@ -158,9 +183,16 @@ class PostgresStanding(Standing):
             (*names, self.location.oid, self.location.name),
         )
         self.cursor.execute(
-            f"insert into {self.location.notes} (table_name, consumer, interval_name, holding, table_oid, notes_oid) "
-            "values (%s, %s, %s, %s, %s, %s)",
-            (self.location.name, *names, holding.to_json().decode(), self.location.oid, self.location.notes_oid),
+            f"insert into {self.location.notes} (table_name, consumer, interval_name, holding, table_oid, notes_oid, "
+            "merge_rules) values (%s, %s, %s, %s, %s, %s, %s)",
+            (
+                self.location.name,
+                *names,
+                holding.to_json().decode(),
+                self.location.oid,
+                self.location.notes_oid,
+                merge_rules,
+            ),
         )
 
     def _notes(self, where: str, arguments: tuple[str, ...]) -> list[Holding]:

@@ -33,7 +33,7 @@ def merge_into(
     delete_column: str | None = None,
     partition_by: Sequence[str] = (),
 ) -> Merged:
-    """Merge the changes of a range, or plain rows that were made from it, into a table of Delta or Iceberg, once.
+    """Merge the changes of a range, or plain rows that were made from it, into a table, once.
 
     The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
     not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
@@ -44,8 +44,8 @@ def merge_into(
             from nothing else that can change, whatever it is that decoded, filtered, joined or grouped them. A
             DataFrame of Spark, or what DuckDB reduces in this process, a table of Arrow, pandas or Polars, a LazyFrame,
             or record batches.
-        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
-            `table_of` gives for them.
+        table: `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table` or
+            `postgresql://user@host/database#schema.table`, or the table that `table_of` gives for them.
         cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
         key: the columns that identify a row; the same for all merges into the table.
         consumer: the consumer of the stream; by default as in `cuts`.
@@ -60,7 +60,7 @@ def merge_into(
             snapshot.
         history: `scd2` keeps every version of a row, in a table that also has `_valid_from`, `_valid_to`, `_current`
             and `_end_sequence`. It needs the column `_source_ts`, and ranges in their order. The same for all merges
-            into the table.
+            into the table. Tables of PostgreSQL have none.
         order_by: given for plain rows only: the columns by which the last row of a key is found, whole numbers, dates
             or timestamps; `("segment_id", "offset")` is the order in the stream of the events of one routing key. With
             `()` a range has each key once, and ranges must come in their order. The same for all merges into the table.
@@ -95,7 +95,7 @@ def merge_into(
 
 
 def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rules: MergeRules) -> Merged:
-    """Merge the changes of a range, or plain rows that were made from it, into a table of Delta or Iceberg, once.
+    """Merge the changes of a range, or plain rows that were made from it, into a table, once.
 
     The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
     not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
@@ -104,8 +104,8 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns that
             `change_options` asks for, or plain rows, if the rules have their order: a DataFrame of Spark, or what
             DuckDB reduces in this process, a table of Arrow, pandas or Polars, a LazyFrame, or record batches.
-        table: `delta:/folder`, `delta:s3://bucket/path` or `iceberg:catalog/namespace.table`, or the table that
-            `table_of` gives for them.
+        table: `delta:/folder`, `delta:s3://bucket/path`, `iceberg:catalog/namespace.table` or
+            `postgresql://user@host/database#schema.table`, or the table that `table_of` gives for them.
         landing: the interval and its range.
         rules: the rules of the merge.
 
@@ -138,8 +138,8 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         merge = replace(merge, snapshot=snapshot.position)
         reduced = snapshot.plain(last_changes(snapshot.applied(changes), rules.key))
     rows = SparkRows(reduced)
-    with target.staging(rows.arrow_schema(), merge, shared=True) as location:
-        return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)
+    with target.staged(rows, merge, shared=True) as staged:
+        return target.commit(staged, merge, in_order=in_order)
 
 
 def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
@@ -160,5 +160,5 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
         return Merged(Action.NOTHING, held)
     with changes_to_merge(changes, merge.rules) as reduced:
         merge, rows = replace(merge, snapshot=reduced.snapshot), LocalRows(reduced.rows)
-        with target.staging(rows.arrow_schema(), merge, shared=False) as location:
-            return target.commit(rows.write_files(merge.landing, location, {}), merge, in_order=in_order)
+        with target.staged(rows, merge, shared=False) as staged:
+            return target.commit(staged, merge, in_order=in_order)

@@ -19,7 +19,7 @@ _FORMATS: Final = ("debezium-json", "debezium-avro", "debezium-protobuf")
 
 
 def merged_table(text: str) -> LandingTable:
-    """The table of Delta or Iceberg that a text names.
+    """The table that a text names, of a kind that takes merges and whose texts are no addresses of databases.
 
     Args:
         text: `delta:/folder` or `iceberg:catalog/namespace.table`.
@@ -28,8 +28,15 @@ def merged_table(text: str) -> LandingTable:
         ConfigurationError: the text names no such table. The message repeats nothing that may be a password.
     """
     kind = kind_of(text)
+    if kind is not None and kind.has_address:
+        raise ConfigurationError(
+            f"a table that begins with {text.partition(':')[0]!r} is not taken here, since an address may have a "
+            f"password, and the scheduler shows the arguments of a job: give the connection or the resource that has "
+            "the address (postgres_conn_id of Airflow, database_key of Dagster), and the table's name such as "
+            "schema.table"
+        )
     if kind is None or kind.merges is None:
-        kinds = merged_kinds()
+        kinds = [each for each in merged_kinds() if not each.has_address]
         raise ConfigurationError(
             f"changes are merged into tables of {' and '.join(each.title for each in kinds)}: write {forms_of(kinds)}, "
             f"not a table that begins with {text.partition(':')[0]!r}"

@@ -24,7 +24,7 @@ def ghost_keys(changes: "DataFrame", key: Sequence[str], table: LandingTable | N
     Args:
         changes: the changes of one table of the database, as for `ghosts`.
         key: the columns that identify a row.
-        table: the table of Delta or Iceberg that these changes are merged into, also if it has not merged all of them;
+        table: the table that these changes are merged into, also if it has not merged all of them;
             its keys that are older than the snapshot must fit into memory. None: the ghosts of the changes alone.
 
     Raises:
@@ -44,7 +44,7 @@ def _rows_before(target: MergeTarget, key: Sequence[str], position: bytes) -> pa
     """The keys of rows that are older than a position, and neither marked as deleted nor closed versions."""
     state = target.state()
     if state is None:
-        raise ConfigurationError("there is no such table of Delta or Iceberg, so that it has no ghosts to be found")
+        raise ConfigurationError("there is no such table, so that it has no ghosts to be found")
     marks = (SEQUENCE_COLUMN, DELETED_COLUMN, CURRENT_COLUMN, END_COLUMN)
     names = [name for name in (*key, *marks) if name in state.columns.names]
     schema = pa.schema([state.columns.field(name) for name in names])

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pravega_jobs.landing.locations import Location
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import Holding
-from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging.merges import Merge, Merged
 from pravega_jobs.merging.rules import DELETED_COLUMN, END_COLUMN
 
@@ -45,14 +44,17 @@ class MergeTarget(Protocol):
         """
         ...
 
-    def staging(self, columns: "pa.Schema", merge: Merge, *, shared: bool) -> AbstractContextManager[Location]:
-        """A new location for staged changes with these columns, for as long as the block runs.
+    def staged(self, rows: Rows, merge: Merge, *, shared: bool) -> AbstractContextManager[Any]:
+        """Write the changes, so that readers of the table do not see them; they are there as long as the block runs.
 
-        `shared`: True if other processes write them.
+        `shared`: True if other processes write them. What it gives is of the target's own kind.
+
+        Raises:
+            LandingError: the changes cannot be written as they are, or a table cannot have their columns.
         """
         ...
 
-    def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
+    def commit(self, staged: Any, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.
 
         Raises:

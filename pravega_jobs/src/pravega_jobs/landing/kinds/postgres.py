@@ -1,11 +1,14 @@
 """The kind of tables that a database of PostgreSQL has."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.postgres_sql import PSYCOPG2
 from pravega_jobs.landing.table_kind import TableKind
+
+if TYPE_CHECKING:
+    from pravega_jobs.merging.target import MergeTarget
 
 
 def _table(text: str) -> Postgres:
@@ -13,6 +16,12 @@ def _table(text: str) -> Postgres:
     if not dsn:
         raise ConfigurationError("the address of a database needs the table at its end: postgresql://…/database#table")
     return Postgres(dsn, table)
+
+
+def _target(table: Postgres) -> "MergeTarget":
+    from pravega_jobs.merging.engine.postgres import PostgresMerges
+
+    return PostgresMerges(table)
 
 
 KIND: Final = TableKind(
@@ -24,6 +33,6 @@ KIND: Final = TableKind(
     icon="postgres",
     library=PSYCOPG2,
     has_address=True,
-    merge_advice="For PostgreSQL, land the changes and apply them there",
+    merges=_target,
     upkeep_advice="PostgreSQL keeps its tables up itself, by VACUUM",
 )

@@ -85,12 +85,7 @@ def _chunk(staged: StagedFiles, files: list[StagedFile], schema: pa.Schema, merg
     times = tuple(TIME_COLUMNS) if merge.rules.keeps_history else ()
     for name in (*merge.rules.key, SEQUENCE_COLUMN, *times):
         if rows[name].null_count:
-            raise LandingError(
-                f"{merge}: {rows[name].null_count} changes have no {name}. Events that could not be decoded "
-                "(on_error=null, on_error=dead) have none: leave them out with .where('_corrupt_event is null'), or "
-                ".where('_error is null'). Check the key, too. "
-                "Nothing was changed"
-            )
+            raise incomplete(merge, rows[name].null_count, name)
     deletes, lacking = _mask(pc.equal(rows[CHANGE_TYPE], _DELETE)), _lacking(rows)
     always = (*merge.rules.key, SEQUENCE_COLUMN)
     sent, columns = {}, []
@@ -109,6 +104,15 @@ def _chunk(staged: StagedFiles, files: list[StagedFile], schema: pa.Schema, merg
             sent[column.name] = np.zeros_like(deletes)
     lacking = {name: rows for name, rows in lacking.items() if name in schema.names}
     return Chunk(pa.table(columns, schema=schema), sent, lacking, deletes)
+
+
+def incomplete(merge: Merge, count: int, name: str) -> LandingError:
+    """The error of changes without a value that each change needs."""
+    return LandingError(
+        f"{merge}: {count} changes have no {name}. Events that could not be decoded (on_error=null, on_error=dead) "
+        "have none: leave them out with .where('_corrupt_event is null'), or .where('_error is null'). Check the "
+        "key, too. Nothing was changed"
+    )
 
 
 def _lacking(rows: pa.Table) -> dict[str, Mask]:

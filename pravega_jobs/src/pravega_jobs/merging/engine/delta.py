@@ -1,7 +1,8 @@
 """Merges into a Delta table: files that replace others, and the holding, in one commit of its log."""
 
 import shutil
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from pravega_jobs.landing.delta_log import is_committed, limits_of
 from pravega_jobs.landing.delta_partitions import split_for
 from pravega_jobs.landing.locations import Location, StoreLocation, no_answer
 from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, locked, new_folder, new_location, staging_in
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
@@ -61,6 +63,12 @@ class DeltaMerges:
     def staging(self, columns: pa.Schema, merge: Merge, *, shared: bool) -> AbstractContextManager[Location]:
         """A new location beside the table's files, or on this disk, for as long as a block runs."""
         return staging_in(self.stored.staging(merge.landing), merge.landing, shared=shared)
+
+    @contextmanager
+    def staged(self, rows: Rows, merge: Merge, *, shared: bool) -> Iterator[StagedFiles]:
+        """Write the changes as files into a new location of `staging`."""
+        with self.staging(rows.arrow_schema(), merge, shared=shared) as location:
+            yield rows.write_files(merge.landing, location, {})
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.

@@ -15,6 +15,7 @@ from pravega_jobs.landing.iceberg_files import location_of, remove_abandoned, re
 from pravega_jobs.landing.iceberg_partitions import data_file, split_of
 from pravega_jobs.landing.iceberg_standing import MERGED_IN_SNAPSHOT, IcebergStanding, note_name
 from pravega_jobs.landing.locations import FolderLocation, Location, StoreLocation, no_answer
+from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import MERGED, Action, Holding
 from pravega_jobs.landing.staged_files import StagedFiles, local_folder, new_folder, new_location, staging_in
 from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
@@ -88,6 +89,12 @@ class IcebergMerges:
         table = self.named.table() or self.named.make_table(columns_for(columns, merge), merge.landing)
         with staging_in(_staging_of(table, merge), merge.landing, shared=shared) as location:
             yield location
+
+    @contextmanager
+    def staged(self, rows: Rows, merge: Merge, *, shared: bool) -> Iterator[StagedFiles]:
+        """Write the changes as files into a new location of `staging`."""
+        with self.staging(rows.arrow_schema(), merge, shared=shared) as location:
+            yield rows.write_files(merge.landing, location, {})
 
     def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
         """Merge the staged changes, unless the table holds the interval, in one commit.

@@ -5,9 +5,9 @@ change at the position of its row is one that Debezium repeats, or another one t
 row takes it if it says something else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -115,16 +115,25 @@ def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", who
         LandingError: the lengths differ.
     """
     if pc.any(pc.not_equal(pc.binary_length(positions), lengths)).as_py():
-        raise LandingError(
-            f"{who}: positions ({SEQUENCE_COLUMN}) of the table and of the changes have different lengths, so they "
-            "come from databases of two kinds and cannot be compared: merge into a new table. Nothing was changed"
-        )
+        raise two_kinds(who)
+
+
+def two_kinds(who: str) -> LandingError:
+    """The error of positions that cannot be compared."""
+    return LandingError(
+        f"{who}: positions ({SEQUENCE_COLUMN}) of the table and of the changes have different lengths, so they come "
+        "from databases of two kinds and cannot be compared: merge into a new table. Nothing was changed"
+    )
 
 
 def twice(chunk: Chunk, change: int, merge: Merge) -> LandingError:
     """The error for a key that the table has twice."""
-    row = chunk.values.select(list(merge.rules.key)).slice(change, 1).to_pylist()[0]
-    return LandingError(f"{merge}: the table has two rows of the key {row}: remove one. Nothing was changed")
+    return two_rows(chunk.values.select(list(merge.rules.key)).slice(change, 1).to_pylist()[0], merge)
+
+
+def two_rows(key: Mapping[str, Any], merge: Merge) -> LandingError:
+    """The error for a key that the table has twice."""
+    return LandingError(f"{merge}: the table has two rows of the key {key}: remove one. Nothing was changed")
 
 
 def replaced(rows: pa.Table, chunk: Chunk, matches: Matches, merge: Merge) -> pa.Table:
@@ -176,8 +185,12 @@ def check_unsent(unsent: Mapping[str, Mask], merge: Merge) -> None:
     names = sorted(name for name, rows in unsent.items() if rows.any())
     if not names or merge.rules.unsent is Unsent.NULL:
         return
-    count = int(np.logical_or.reduce([unsent[name] for name in names]).sum())
-    raise LandingError(
+    raise not_sent(names, int(np.logical_or.reduce([unsent[name] for name in names]).sum()), merge)
+
+
+def not_sent(names: Sequence[str], count: int, merge: Merge) -> LandingError:
+    """The error of updates that lack values of columns which the table does not have either."""
+    return LandingError(
         f"{merge}: {count} updates do not have the value of {', '.join(names)}, since it did not change "
         "(TOAST), and the table does not have their rows. Merge the ranges from Debezium's snapshot on, set "
         "REPLICA IDENTITY FULL, or take null for it with unsent='null'. Nothing was changed"

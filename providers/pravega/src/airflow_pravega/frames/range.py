@@ -51,7 +51,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         into_options: options of the write, as `pravega_jobs.frames.write_arrow` has them. (templated)
         table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
             `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name; with `iceberg_conn_id`,
-            `namespace.table`. With `key` it is merged, as rows of a table of Delta or Iceberg. (templated)
+            `namespace.table`. With `key` it is merged, in all of them but Parquet. (templated)
         postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. (templated)
         aws_conn_id: id of a connection of the type `aws` to the object store of the table. (templated)

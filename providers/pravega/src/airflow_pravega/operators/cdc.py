@@ -8,7 +8,7 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, check_store, check_table, table_in
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -30,7 +30,7 @@ _SOME_KEY: Final = ("id",)
 
 
 class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
-    """Merges the changes of a range, as Debezium writes them, into a table of Delta or Iceberg exactly once.
+    """Merges the changes of a range, as Debezium writes them, into a table exactly once.
 
     The range names a consumer and an interval, as the range of a sensor does. The table holds each interval once: a
     task that was killed and is tried again, or one that was cleared, changes nothing. With `deletes="hard"` ranges must
@@ -48,8 +48,10 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
             output. (templated)
-        table: `delta:/folder` or `iceberg:catalog/namespace.table`; with `iceberg_conn_id`, `namespace.table`.
-            (templated)
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name with or
+            without its schema; with `iceberg_conn_id`, `namespace.table`. (templated)
+        postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. Its password
+            goes to the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
         iceberg_conn_id: id of a connection of the type `iceberg` to the catalog that has the table. Its secrets go to
             the catalog, and into no log, XCom, rendered template or plan of Spark. (templated)
         aws_conn_id: id of a connection of the type `aws` to the object store of the table. Its secrets go to the store,
@@ -74,6 +76,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     template_fields: Sequence[str] = (
         "stream_cuts",
         "table",
+        "postgres_conn_id",
         "iceberg_conn_id",
         "aws_conn_id",
         "key",
@@ -91,6 +94,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         *,
         stream_cuts: Mapping[str, str] | XComArg,
         table: str,
+        postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
         aws_conn_id: str | None = None,
         key: Sequence[str],
@@ -108,8 +112,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             table,
             lambda text: (
                 check_partitions(merged_table(text), parts)
-                if iceberg_conn_id is None
-                else check_table(text, None, iceberg_conn_id, parts)
+                if postgres_conn_id is None and iceberg_conn_id is None
+                else check_table(text, postgres_conn_id, iceberg_conn_id, parts)
             ),
         )
         check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
@@ -118,6 +122,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
         self.stream_cuts = stream_cuts
         self.table = table
+        self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
         self.aws_conn_id = aws_conn_id
         self.key = key
@@ -140,11 +145,9 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
             landing = landing_of(given, partition_by=self.partition_by)
-            target = (
-                table_in(self.table, hook.get_connection(self.iceberg_conn_id), ICEBERG)
-                if self.iceberg_conn_id
-                else merged_table(self.table)
-            )
+            conn_id = self.postgres_conn_id or self.iceberg_conn_id
+            beside = POSTGRES if self.postgres_conn_id else ICEBERG
+            target = table_in(self.table, hook.get_connection(conn_id), beside) if conn_id else merged_table(self.table)
             check_partitions(target, self.partition_by)
             access = store_access(self.aws_conn_id)
             rules = MergeRules.of(
@@ -169,7 +172,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             given,
             work,
             options={**self.options, **change_options(self.columns, self.options, rules)},
-            sink=table_sink("merge", self.table, self.iceberg_conn_id, given, store=self.aws_conn_id),
+            sink=table_sink("merge", self.table, conn_id, given, store=self.aws_conn_id),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)

@@ -77,7 +77,7 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
         most_errors: the most errors that a range may have, such as `100` or `1%` of all rows; with more the task fails,
             and changes nothing.
         key: the columns that identify a row: the events are changes as Debezium writes them, or with `order_by` plain
-            rows, and are merged into a table of Delta or Iceberg. Empty: all events are landed.
+            rows, and are merged into a table of Delta, Iceberg or PostgreSQL. Empty: all events are landed.
         deletes: the rule of a merge for deleted rows: `hard` (by default) or `soft`.
         unsent: the rule of a merge for an update that lacks values: `fail` (by default) or `null`.
         ghosts: the rule of a merge for rows that a snapshot does not have: `keep` (by default) or `remove`.

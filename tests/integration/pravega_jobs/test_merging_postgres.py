@@ -1,0 +1,187 @@
+"""Tables of a real PostgreSQL that changes are merged into: the contract of merged tables, and what only they have."""
+
+import subprocess
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.integration.pravega_jobs.killed_merge_job import BEFORE, CHANGES
+from tests.integration.pravega_jobs.killed_runs import killed_runs
+from tests.integration.pravega_jobs.landing_job import PostgresLake, landing, new_lake
+from tests.integration.pravega_jobs.merging_job import columns_of, merge, merge_here, merge_of, rows_of
+from tests.integration.pravega_jobs.test_merging_lakehouse import (
+    test_a_later_range_wins_at_one_place_of_the_log_and_repeats_do_not,
+    test_a_merge_applies_all_changes_and_a_repeated_range_does_nothing,
+    test_an_unsent_value_stays_and_one_that_is_not_stored_is_refused,
+    test_columns_are_added_ignored_or_refused,
+    test_events_that_debezium_doubles_do_not_take_a_row_back,
+    test_of_two_runs_of_one_range_at_once_one_merges,
+    test_random_ranges_give_the_table_of_a_model,
+    test_tables_of_this_process_are_merged_without_spark,
+    test_with_hard_deletes_a_late_range_is_refused_and_a_gap_is_not,
+    test_with_soft_deletes_ranges_come_in_any_order_and_values_are_kept,
+)
+from tests.system.airflow.postgres import find_programs
+
+from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing import Action
+from pravega_jobs.merging import MergeRules, merge_changes
+from pravega_jobs.merging.state import state_of
+
+# Their own files run them over tables of files; here they run in a database.
+__all__ = [
+    "test_a_later_range_wins_at_one_place_of_the_log_and_repeats_do_not",
+    "test_a_merge_applies_all_changes_and_a_repeated_range_does_nothing",
+    "test_an_unsent_value_stays_and_one_that_is_not_stored_is_refused",
+    "test_columns_are_added_ignored_or_refused",
+    "test_events_that_debezium_doubles_do_not_take_a_row_back",
+    "test_of_two_runs_of_one_range_at_once_one_merges",
+    "test_random_ranges_give_the_table_of_a_model",
+    "test_tables_of_this_process_are_merged_without_spark",
+    "test_with_hard_deletes_a_late_range_is_refused_and_a_gap_is_not",
+    "test_with_soft_deletes_ranges_come_in_any_order_and_values_are_kept",
+]
+
+
+@pytest.fixture
+def lake(postgres_dsn) -> PostgresLake:
+    made: PostgresLake = new_lake("postgres", postgres_dsn)
+    return made
+
+
+@pytest.fixture
+def table(lake) -> Any:
+    return lake.table()
+
+
+@pytest.mark.parametrize("deletes", ["hard", "soft"])
+def test_a_merge_killed_at_any_step_is_there_whole_or_not_at_all(postgres_dsn, deletes):
+    before = {1: (10, "a"), 2: (20, "b"), 3: (30, "c")}
+    after = {1: (11, "x"), 3: (30, "c"), 4: (40, "d"), **({2: (20, "b")} if deletes == "soft" else {})}
+    with killed_runs("tests.integration.pravega_jobs.killed_merge_job", "postgres") as killed:
+        for step in range(1000):
+            lake = new_lake("postgres", postgres_dsn)
+            table = lake.table()
+            merge(table, merge_of(0, deletes), BEFORE)
+            is_killed = killed(lake, deletes, step)
+            notes = {each.interval for each in table.holdings()}
+            assert rows_of(table) == (after if "range 1" in notes else before)
+            merge(table, merge_of(1, deletes), CHANGES)
+            assert rows_of(table) == after
+            assert {each.interval for each in table.holdings()} == {"range 0", "range 1"}
+            assert lake.leftovers(table) == []
+            if not is_killed:
+                break
+    assert step > 15
+
+
+def test_a_table_of_ones_own_without_a_primary_key_keeps_its_types(lake, table):
+    lake.ask(f"create table {table.table} (id uuid, body jsonb, number numeric, note text default 'own'); select 1")
+    one, other = "5f0c3b1e-0000-4000-8000-000000000001", "5f0c3b1e-0000-4000-8000-000000000002"
+    types = [("id", pa.string()), ("body", pa.string()), ("number", pa.int64())]
+    schema = pa.schema([*types, ("at", pa.int64()), ("gone", pa.bool_())])
+
+    def run(number, rows):
+        landing_of_range = merge_of(number).landing
+        names = ("id", "body", "number", "at", "gone")
+        changes = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema)
+        rules = MergeRules.of("id", order_by="at", delete_column="gone")
+        return merge_changes(changes, table, landing_of_range, rules)
+
+    with pytest.raises(LandingError, match="lacks _sequence binary: add it"):
+        run(0, [])
+    lake.ask(f"alter table {table.table} add column _sequence bytea, add column at bigint; select 1")
+    first = run(0, [(one, '{"a": 1}', 1, 1, False), (other, '{"b": 2}', 2, 1, False)])
+    assert first.counts.inserted == 2
+    again = run(1, [(one, '{"a":1}', 1, 1, False), (other, None, None, 2, True)])
+    assert (again.counts.older, again.counts.deleted) == (1, 1)
+    assert lake.ask(f"select id::text, body, number, note from {table.table}") == [(one, {"a": 1}, 1, "own")]
+    with pytest.raises(LandingError, match="PostgreSQL refused, and nothing was changed"):
+        run(2, [("no uuid", "{}", 3, 3, False)])
+    with pytest.raises(LandingError, match=r"types differ: id .uuid in the table, int in the changes"):
+        merge(table, merge_of(3), columns_of([]))
+    lake.ask(f"insert into {table.table} (id) values ('{one}'); select 1")
+    with pytest.raises(LandingError, match=f"two rows of the key .*{one}"):
+        run(4, [(one, "{}", 4, 4, False)])
+
+
+def test_landings_and_merges_of_one_table_refuse_each_other(lake, table):
+    merge(table, merge_of(0), [(1, 10, "a", 1)])
+    assert (table.rows(), rows_of(table)) == (None, {1: (10, "a")})
+    with pytest.raises(LandingError, match="merged into the table, whose rows belong to no interval"):
+        lake.land(table, landing(), 1)
+    landed = lake.table("landed")
+    lake.land(landed, landing(), 1)
+    with pytest.raises(LandingError, match="rows are landed in it"):
+        merge(landed, merge_of(10**13), columns_of([]))
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(table):
+    merge(table, merge_of(0), [(1, 10, "a", 1)])
+    nameless = columns_of([(1, 11, "b", 11)]).set_column(0, "id", pa.array([None], pa.int32()))
+    with pytest.raises(LandingError, match="1 changes have no id"):
+        merge(table, merge_of(1), nameless)
+    mariadb = columns_of([(1, 11, "b", 11)]).set_column(4, "_sequence", pa.array([b"x" * 24]))
+    with pytest.raises(LandingError, match="of two kinds"):
+        merge(table, merge_of(1), mariadb)
+    history = merge_of(1, history="scd2")
+    with pytest.raises(ConfigurationError, match=r"keep no history.*table of Delta or Iceberg"):
+        merge_here(table, history, columns_of([(1, 11, "b", 11)]))
+    assert rows_of(table) == {1: (10, "a")}
+    assert [each.interval for each in table.holdings()] == ["range 0"]
+
+
+@pytest.mark.parametrize("deletes", ["hard", "soft"])
+def test_rows_that_a_snapshot_lacks_are_removed_or_marked(table, deletes):
+    rules: dict[str, Any] = {"ghosts": "remove"}
+    merge(table, merge_of(0, deletes, **rules), [(1, 10, "a", 1), (2, 20, "b", 2), (3, None, None, 3)])
+    snapshot = (20).to_bytes(8, "big")
+    removed = merge(table, merge_of(2, deletes, snapshot=snapshot, **rules), [(1, 11, "x", 20), (4, 40, "d", 20)])
+    assert removed.counts.ghosts == 1
+    expected = {1: (11, "x"), 4: (40, "d")}
+    assert rows_of(table) == (expected if deletes == "hard" else {**expected, 2: (20, "b"), 3: (None, None)})
+    if deletes == "soft":
+        assert {id_ for id_, (gone,) in rows_of(table, "_deleted").items() if gone} == {2, 3}
+
+
+def test_a_merged_table_restored_from_a_dump_keeps_its_rules_and_notes(lake, table, tmp_path):
+    merge(table, merge_of(0, "soft"), [(1, 10, "a", 1)])
+    dump, programs = tmp_path / "dump.sql", find_programs()
+    subprocess.run([f"{programs}/pg_dump", "-n", lake.schema, "-f", dump, lake.dsn], check=True)
+    merge(table, merge_of(1, "soft"), [(1, 11, "x", 11)])
+    lake.ask(f"drop schema {lake.schema} cascade; select 1")
+    subprocess.run([f"{programs}/psql", "-q", "-f", dump, lake.dsn], check=True, stdout=subprocess.DEVNULL)
+    with pytest.raises(LandingError, match="is merged with key id, soft deletes"):
+        merge(table, merge_of(1), [])
+    assert [merge(table, merge_of(number, "soft"), [(1, 11, "x", 11)]).action for number in (0, 1)] == [
+        Action.NOTHING,
+        Action.MERGE,
+    ]
+    renamed = lake.rename(table)
+    assert merge(renamed, merge_of(1, "soft"), []).action is Action.NOTHING
+    assert rows_of(renamed, "n", "big", "_deleted") == {1: (11, "x", False)}
+
+
+def test_a_merged_table_has_known_columns_and_rows_that_nobody_counts(table):
+    assert state_of(table) is None
+    merge(table, merge_of(0), [(1, 10, "a", 1)])
+    state = state_of(table)
+    assert state is not None
+    assert (state.rows, state.columns) == (
+        None,
+        pa.schema([("id", pa.int32()), ("n", pa.int64()), ("big", pa.string()), ("_sequence", pa.binary())]),
+    )
+
+
+def test_a_table_restored_alone_merges_its_ranges_again_in_their_order(lake, table):
+    merge(table, merge_of(0), [(1, 10, "a", 1), (2, 20, "b", 2)])
+    lake.mark(table)
+    merge(table, merge_of(1), [(1, 11, "x", 11), (2, None, None, 12)])
+    lake.take_back(table)
+    assert table.holdings() == []
+    for number in (1, 2):
+        with pytest.raises(LandingError, match="lacks the changes of 'range 0'"):
+            merge(table, merge_of(number), [])
+    assert merge(table, merge_of(0), [(1, 10, "a", 1), (2, 20, "b", 2)]).counts.older == 2
+    assert merge(table, merge_of(1), [(1, 11, "x", 11), (2, None, None, 12)]).action is Action.MERGE
+    assert rows_of(table) == {1: (11, "x")}
