@@ -10,6 +10,7 @@ from airflow.sdk import Context
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
 from aiopravega.ledger import Interval
+from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import (
     ICEBERG,
@@ -203,6 +204,9 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             interval = Interval(given["consumer"], taken.stream, given["interval"])
             with registry_of(hook) as registry:
                 kept = keep_range(taken, interval, table, rules, errors=errors, registry=registry)
+            kind = Kind.LAND if rules.kind == "landing" else Kind.MERGE
+            known = {"rows": kept.rows, "bytes": kept.bytes, "table": self.table}
+            tell(context, took(taken.stream, kept.cuts, given, kind, **known))
         folder = folder_of(self.table)
         self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder, rows=kept.rows),))
         return kept
