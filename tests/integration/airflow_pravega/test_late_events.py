@@ -7,7 +7,8 @@ from functools import partial
 import pyarrow.parquet as pq
 import pytest
 from airflow.models import DagRun
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG
+from airflow.timetables.interval import CronDataIntervalTimetable
 from airflow.utils.session import create_session
 from tests.pages.blocks import blocks_of
 
