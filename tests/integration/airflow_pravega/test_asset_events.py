@@ -46,10 +46,9 @@ def test_a_write_tells_the_task_downstream_its_range(run, stream):
             task_id="write", stream=str(stream), events=["a", "b"], write_id="once", outlets=[asset, alias]
         )
         after(write, asset, alias)
-        read = PravegaReadEventsOperator(
-            task_id="read", stream=str(stream), stream_cuts=one_range.override(inlets=[asset])(asset)
-        )
-        write >> read.upstream_list[0]
+        found = one_range.override(inlets=[asset])(asset)
+        write >> found
+        PravegaReadEventsOperator(task_id="read", stream=str(stream), stream_cuts=found)
     done = run(dag)
     result = done.result("write")
     for noted in (done.result("noted_0"), done.result("noted_1")):

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -90,7 +91,12 @@ def search(run_task, orders, daily):
     """Searches for late events of the DAG."""
 
     def search(late="rerun", **more):
-        given = {"stream": str(orders), "consumer": f"{daily.dag_id}/wait", "columns": COLUMNS, "options": OPTIONS}
+        given: dict[str, Any] = {
+            "stream": str(orders),
+            "consumer": f"{daily.dag_id}/wait",
+            "columns": COLUMNS,
+            "options": OPTIONS,
+        }
         return run_task(partial(PravegaLateEventsOperator, **given, late=late, **more)).result()
 
     return search
