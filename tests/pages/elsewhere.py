@@ -47,6 +47,7 @@ BLOCKS_ELSEWHERE: Final = {
     "keep-table 5": "tests/integration/pravega_jobs/test_keep_table.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
     "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
+    "late-events 3": "tests/integration/airflow_pravega/test_late_events.py",
     "first-asset 4": "tests/unit/house/test_code_blocks.py",
     "install 1": "tests/unit/house/test_install.py",
     "reader-groups 3": "tests/system/airflow/test_enriched.py",

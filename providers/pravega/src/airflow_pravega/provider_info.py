@@ -18,6 +18,7 @@ _GUIDES: Final = (
     "airflow-streams",
     "airflow-start-runs",
     "airflow-operate",
+    "late-events",
 )
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}
@@ -194,6 +195,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.ledger",
             "operators.upkeep",
             "operators.keep_table",
+            "operators.late",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),
         "triggers": _modules(

@@ -13,6 +13,7 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.sdk import Context
 
+from airflow_pravega.asset_events import tell, took
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, range_read
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -69,6 +70,7 @@ class _PravegaRangeDecoratedOperator(ReportsLineage, LinkedToConsumer, RangeFunc
             self.lineage = Lineage((range_read(taken.client.config, taken.stream, taken.range, given),))
             arguments.arguments[self.range_name] = taken
             made = self.python_callable(*arguments.args, **arguments.kwargs)
+            tell(context, took(taken.stream, taken.range, given))
         return self._handle_output(made)
 
 

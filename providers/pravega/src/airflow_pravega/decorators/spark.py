@@ -10,6 +10,7 @@ from airflow.sdk import Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import written_once
@@ -86,6 +87,8 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
             return result
 
         done = self.process_range(context, given, call, sink=None if once is None else once.sink)
+        made = () if once is None else (written(done.result, given),)
+        tell(context, *made, took(done.stream, done.cuts, given, bytes=done.size))
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
         return self._handle_output(done.result)
 

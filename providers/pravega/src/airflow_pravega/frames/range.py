@@ -10,6 +10,7 @@ from airflow.sdk import Context
 from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
+from airflow_pravega.asset_events import Facts, Kind, tell, took, written
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, named_table, table_in
 from airflow_pravega.frames.table import FrameTable, plain_rules
@@ -185,7 +186,9 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             with registry_of(hook) as registry:
                 options = with_columns(self.options, self.columns)
                 with work(taken, registry, options, whole_number("largest", self.largest)) as made:
-                    return made if put is None else put(taken, registry, made)
+                    result = made if put is None else put(taken, registry, made)
+            tell(context, *self._facts(taken, given, result))
+        return result
 
     def _target(
         self, hook: PravegaHook, context: Context, given: Mapping[str, str]
@@ -230,6 +233,14 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             return {**facts, "cuts": taken.range.to_json()}
 
         return put, sink
+
+    def _facts(self, taken: TakenRange, given: Any, result: Any) -> tuple[Facts, ...]:
+        if self.table is not None:
+            kind, rows = (Kind.LAND, "rows") if "rows" in result else (Kind.MERGE, "changes")
+            known = {"rows": result[rows], "generation": result.get("generation"), "table": result["table"]}
+            return (took(taken.stream, taken.range, given, kind, **known),)
+        source = took(taken.stream, taken.range, given)
+        return (source,) if self.into is None else (written(result, given), source)
 
     def _write(self, once: OnceWrite, taken: TakenRange, registry: "SchemaRegistry | None", made: Any) -> Any:
         from pravega_jobs.frames import write_arrow

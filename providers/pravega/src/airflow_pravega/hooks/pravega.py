@@ -14,6 +14,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
+from airflow_pravega.asset_events import tell, took
 from airflow_pravega.connections.check import check_connection
 from airflow_pravega.connections.pravega import (
     SCHEMA_REGISTRY,
@@ -100,10 +101,12 @@ class PravegaHook(BaseHook):
             AirflowNotFoundException: there is no such connection.
             PravegaError: the cluster cannot be reached.
         """
-        with task_range(self, cuts, get_current_context(), parts) as taken:
+        context = get_current_context()
+        with task_range(self, cuts, context, parts) as taken:
             names = {"scope": taken.stream.scope, "stream": taken.stream.stream}
             get_hook_lineage_collector().add_input_asset(context=self, scheme=self.conn_type, asset_kwargs=names)
             yield taken
+            tell(context, took(taken.stream, taken.range, cuts))
 
     def get_conn(self) -> PravegaClient:
         """Airflow's name for `get_client`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
+from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -175,6 +176,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             sink=table_sink("merge", self.table, conn_id, given, store=self.aws_conn_id),
         )
         action, counts = done.result.action, asdict(done.result.counts)
+        known = {"rows": done.result.holding.rows, "bytes": done.size, "table": self.table}
+        tell(context, took(done.stream, done.cuts, given, Kind.MERGE, **known))
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)
         return {
             "table": self.table,

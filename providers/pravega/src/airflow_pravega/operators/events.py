@@ -13,6 +13,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import ledger_name
 from aiopravega.read import Event
+from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -101,6 +102,7 @@ class PravegaWriteEventsOperator(ReportsLineage, PravegaStreamOperator):
             "written": done.by_this_try,
         }
         self.lineage = Lineage(outputs=(written_once(client.config, result),))
+        tell(context, written(result))
         self.log.info(
             "%s to %s %s: %d events, %s bytes, write id %r",
             "Written" if done.by_this_try else "Written already",
@@ -173,6 +175,7 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         form = choice_of(EventForm, "form", self.form)
         result = {"events": [_shown(event, form) for event in events], "bytes": fixed.size, **fixed.cuts.to_json()}
         finish(client, stream, cast("Mapping[str, str]", self.stream_cuts), fixed.cuts, context)
+        tell(context, took(stream, fixed.cuts, self.stream_cuts, rows=len(events), bytes=fixed.size))
         self.log.info("Read %s %s: %d events, %s bytes", stream, shown(fixed.cuts), len(events), f"{fixed.size:,}")
         return result
 

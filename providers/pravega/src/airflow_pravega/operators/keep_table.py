@@ -9,7 +9,7 @@ from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
-from aiopravega.ledger import Interval
+from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import (
     ICEBERG,
@@ -28,7 +28,7 @@ from airflow_pravega.sensors.run_range import LAST
 from airflow_pravega.sensors.stream_cut import IfEmpty, PravegaStreamCutSensor
 from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, failures_recorded
-from airflow_pravega.tasks.intervals import TO_RECORD, declare, table_sink
+from airflow_pravega.tasks.intervals import TO_RECORD, declare, interval_in, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.keeping import KeepRules, Kept, keep_range, with_upkeep
 from pravega_jobs.landing import ErrorsStream, LandingTable, folder_of
@@ -200,9 +200,12 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
             sink = table_sink(rules.kind, self.table, conn_id, given, store=self.aws_conn_id)
             declare(taken.client, taken.stream, given, sink, context)
-            interval = Interval(given["consumer"], taken.stream, given["interval"])
+            interval = interval_in(given, taken.stream)
             with registry_of(hook) as registry:
                 kept = keep_range(taken, interval, table, rules, errors=errors, registry=registry)
+            kind = Kind.LAND if rules.kind == "landing" else Kind.MERGE
+            known = {"rows": kept.rows, "bytes": kept.bytes, "table": self.table}
+            tell(context, took(taken.stream, kept.cuts, given, kind, **known))
         folder = folder_of(self.table)
         self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder, rows=kept.rows),))
         return kept

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
+from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import (
     ICEBERG,
@@ -162,6 +163,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
         found = None if holding.errors is None else holding.errors.rows
+        known = {"rows": holding.rows, "generation": holding.generation, "bytes": done.size, "table": self.table}
+        tell(context, took(done.stream, done.cuts, given, Kind.LAND, **known))
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d, %s errors",
             done.stream,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
+from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData, Lineage, columns_of, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -97,8 +98,10 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             AirflowFailException: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
-        done = self.process_range(context, cast("Mapping[str, str]", self.stream_cuts), self._write_files)
+        given = cast("Mapping[str, str]", self.stream_cuts)
+        done = self.process_range(context, given, self._write_files)
         events, rows, digest = done.result
+        tell(context, took(done.stream, done.cuts, given, rows=rows, bytes=done.size))
         result = {
             "path": self.output_path,
             "events": events,
@@ -211,6 +214,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
             with hook.get_client() as client:
                 result = once.run(client, partial(self._write, hook, context, once), self.log)
             self.lineage = Lineage(sources, (written_once(once.config, result, once.columns),))
+            tell(context, written(result))
             return result
 
     def _write(self, hook: PravegaHook, context: Context, once: OnceWrite) -> None:

@@ -20,6 +20,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
+from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
@@ -189,6 +190,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
                 if once is not None and output is not None:
                     self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
                 finish(client, stream, given, fixed.cuts, context)
+                made = () if output is None else (written(output, given),)
+                tell(context, *made, took(stream, fixed.cuts, given, rows=events, bytes=fixed.size))
                 with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
                     client.run(reports.forget())
         result = {

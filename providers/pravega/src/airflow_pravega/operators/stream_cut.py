@@ -9,6 +9,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.positions import Position
+from airflow_pravega.asset_events import tell, took
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of, whole_number
 from airflow_pravega.tasks.failures import ProcessesInterval
@@ -145,7 +146,9 @@ class PravegaFinishRangeOperator(ProcessesInterval, PravegaStreamOperator):
             LedgerError: the interval has another range by now, or no range, or was skipped.
         """
         given = self._given()
-        finish(client, stream, given, StreamCutRange.from_json(given), context)
+        cuts = StreamCutRange.from_json(given)
+        finish(client, stream, given, cuts, context)
+        tell(context, took(stream, cuts, given))
 
     def _given(self) -> Mapping[str, str]:
         if not isinstance(self.stream_cuts, Mapping) or not {"consumer", "interval"} <= self.stream_cuts.keys():

@@ -12,7 +12,7 @@ from airflow.sdk import Context, PokeReturnValue
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError, NoWatermarksError
 from aiopravega.intervals import OnTruncated, claim_times, interval_name
-from aiopravega.intervals.chain.claims import former_name
+from aiopravega.intervals.chain.claims import claim_times_again, claimed_again, former_name
 from aiopravega.ledger import Interval
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -32,8 +32,11 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     By the stream's watermarks, all events of the times `[since, until)` are in the range, and maybe others: a task that
     reads it keeps the events with `since <= time < until`, as `PravegaSparkReadOperator` does. A stream without a
     watermark is waited for, as the log explains. The range is `{"start":
-    text, "end": text, "since": time, "until": time, "consumer": name, "interval": name}`, and is recorded in the cut
-    ledger under these names: a read that gets it as `stream_cuts` records that the interval is done.
+    text, "end": text, "since": time, "until": time, "consumer": name, "interval": name, "claim": number}`, and is
+    recorded in the cut ledger under these names: a read that gets it as `stream_cuts` records that the interval is
+    done. `claim` is "1", until `PravegaLateEventsOperator` has the interval run again: then the range is that of the
+    newest claim, which also has the late events, and `rebuild="{{ ti.xcom_pull(task_ids='wait', key='claim') }}"` of a
+    task that writes or lands makes the next generation of it.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -123,7 +126,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
                 names = {interval_name(*times), former_name(*times)}
                 former = [Interval(consumer, stream, name) for name in sorted(names)]
                 consumer = await former_consumer(ledger, context, former) or consumer
-            claimant = claimant_of(context)
+            by, claimant = write_name(context), claimant_of(context)
             record = await claim_times(
                 client,
                 stream,
@@ -132,8 +135,16 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
                 ahead=self.ahead,
                 clip=self.clip,
                 unit=unit,
-                by=write_name(context),
+                by=by,
                 on_truncated=on_truncated,
                 claimant=claimant,
             )
-            return to_xcom(await with_parts(ledger, record, claimant, context))
+            first, claim = record, 1
+            while await ledger.find(claimed_again(first.identity, claim + 1)) is not None:
+                claim += 1
+            if claim > 1:
+                record = await claim_times_again(
+                    client, stream, consumer, times, claim, by=by, on_truncated=on_truncated
+                )
+            found = to_xcom(await with_parts(ledger, record, claimant, context))
+            return {**found, "consumer": first.consumer, "claim": str(claim)}

@@ -12,6 +12,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
 from aiopravega.intervals.chain.take_over import explain_wait
 from aiopravega.ledger import ClaimantState, CutRecord
+from airflow_pravega.asset_events import tell, took
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.tasks.arguments import check_stream
@@ -118,7 +119,7 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
         else:
             self._outage.succeeded()
             if isinstance(result.xcom_value, Mapping) and {"start", "end"} <= result.xcom_value.keys():
-                self._report(result.xcom_value)
+                self._report(context, result.xcom_value)
             return result
         if self.deferrable:
             with failing_for_good():
@@ -126,11 +127,14 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
             self.wait_with(PravegaReachableTrigger, stream)
         return PokeReturnValue(False)
 
-    def _report(self, claimed: Mapping[str, str]) -> None:
-        """Write one line about the range, which may be one that was recorded before."""
+    def _report(self, context: Context, claimed: Mapping[str, str]) -> None:
+        """Write one line about the range, which may be one that was recorded before, and tell the task's assets."""
+        cuts = StreamCutRange.from_json(claimed)
+        if cuts.stream is not None:
+            tell(context, took(cuts.stream, cuts, claimed))
         interval = f", interval {claimed['interval']!r} of {claimed['consumer']!r}" if "interval" in claimed else ""
         times = f", event times {claimed['since']} to {claimed['until']}" if "since" in claimed else ""
-        self.log.info("Range of %s %s%s%s", self.stream, shown(StreamCutRange.from_json(claimed)), interval, times)
+        self.log.info("Range of %s %s%s%s", self.stream, shown(cuts), interval, times)
 
     def waits_since(self, context: Context) -> datetime:
         """The time of this try's first check: a try that was deferred or rescheduled is a new process at each check."""

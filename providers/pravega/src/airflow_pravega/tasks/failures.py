@@ -16,9 +16,8 @@ from airflow.sdk import Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import PravegaError
-from aiopravega.ledger import Interval
 from airflow_pravega.tasks.identity import records_nothing, write_name
-from airflow_pravega.tasks.intervals import finish
+from airflow_pravega.tasks.intervals import finish, interval_in
 from airflow_pravega.tasks.templates import TemplatedTexts
 from pravega_jobs.retries import error_named, permanent_errors_as
 
@@ -119,8 +118,7 @@ def failures_recorded(
     def record(client: PravegaClient, reason: str) -> None:
         with client:
             name = stream_of(client)
-            interval = Interval(cuts["consumer"], name, cuts["interval"])
-            client.cut_ledger(name.scope).fail(interval, reason, by=write_name(context))
+            client.cut_ledger(name.scope).fail(interval_in(cuts, name), reason, by=write_name(context))
 
     def when_killed() -> None:
         # A signal has interrupted the task: the connection was read before, because Airflow answers one at a time.

@@ -10,6 +10,7 @@ from airflow.sdk import Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.chain.claims import claimed_again
 from aiopravega.ledger import CutRecord, Interval, Sink
 from airflow_pravega.connections.aws import TYPE as AWS_TYPE
 from airflow_pravega.connections.aws import store_access
@@ -33,6 +34,11 @@ def to_xcom(record: CutRecord) -> dict[str, str]:
     if record.since is not None and record.until is not None:
         values |= {"since": record.since.isoformat(), "until": record.until.isoformat()}
     return values
+
+
+def interval_in(cuts: Mapping[str, str], stream: StreamName) -> Interval:
+    """The interval that a range names. A later claim, which late events have made, has a record of its own."""
+    return claimed_again(Interval(cuts["consumer"], stream, cuts["interval"]), int(cuts.get("claim", 1)))
 
 
 def range_of(given: object) -> StreamCutRange:
@@ -90,7 +96,7 @@ def finished_by(context: Context, stream: StreamName, cuts: Mapping[str, str]) -
     """The interval of a range, if this task finishes it or its part of it; a log line says why it does not."""
     if "consumer" not in cuts or "interval" not in cuts:
         return None
-    interval = Interval(cuts["consumer"], stream, cuts["interval"])
+    interval = interval_in(cuts, stream)
     if records_nothing(context):
         logger.warning("%s stays as it is: a test of a task records nothing. %s", interval, TO_RECORD)
         return None
@@ -120,7 +126,7 @@ def declare(
         LedgerError: the interval is not to be processed any more: another run has taken its range over.
     """
     if sink is not None and {"consumer", "interval"} <= cuts.keys() and not records_nothing(context):
-        interval = Interval(cuts["consumer"], stream, cuts["interval"])
+        interval = interval_in(cuts, stream)
         part, asynchronous = context["ti"].task_id, client.asynchronous
         client.run(declare_sink(asynchronous, asynchronous.cut_ledger(stream.scope), interval, part, sink))
 

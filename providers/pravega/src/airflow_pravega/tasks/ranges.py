@@ -8,11 +8,10 @@ from airflow.sdk import Context
 
 from aiopravega import StreamCutRange, intervals
 from aiopravega.blocking.intervals import TakenRange
-from aiopravega.ledger import Interval
 from airflow_pravega.tasks.arguments import time_of
 from airflow_pravega.tasks.failures import Cluster, failing_for_good, failures_recorded
 from airflow_pravega.tasks.identity import write_name
-from airflow_pravega.tasks.intervals import finished_by, range_with_names
+from airflow_pravega.tasks.intervals import finished_by, interval_in, range_with_names
 
 
 @contextmanager
@@ -41,7 +40,7 @@ def task_range(
         given = StreamCutRange.from_json(named)
         own = None
         if given.stream is not None and {"consumer", "interval"} <= named.keys():
-            own = Interval(named["consumer"], given.stream, named["interval"])
+            own = interval_in(named, given.stream)
         with hook.get_client() as client:
             taken = intervals.TakenRange(
                 client.asynchronous,

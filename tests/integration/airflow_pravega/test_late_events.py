@@ -1,0 +1,169 @@
+"""Late events in a real Airflow: exactly their intervals run again, as the next claim and the next generation."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from airflow.models import DagRun
+from airflow.sdk import DAG
+from airflow.timetables.interval import CronDataIntervalTimetable
+from airflow.utils.session import create_session
+from tests.pages.blocks import blocks_of
+
+from aiopravega import StreamName
+from aiopravega.blocking.intervals import claim_times, claim_times_again
+from aiopravega.ledger import Interval
+from airflow_pravega.operators.late import PravegaLateEventsOperator
+from airflow_pravega.operators.sql import PravegaSqlOperator
+from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
+
+OPTIONS = {"decode": "json", "event_time": "ordered_at"}
+COLUMNS = "id long, ordered_at timestamp"
+
+
+def day(number: int) -> datetime:
+    return datetime(2013, 1, number, tzinfo=UTC)
+
+
+@pytest.fixture
+def orders(client, scope):
+    """A stream of orders, complete for two days; `write` writes some of a day."""
+    stream = StreamName(scope, "orders")
+    assert client.create_stream(stream, timestamp_aggregation_timeout=timedelta(minutes=5))
+    client.note_time(stream, "shop", day(1))
+    next(iter(client.watermarks(stream, follow=True)))
+    return stream
+
+
+@pytest.fixture
+def write(client, orders):
+    def write(number: int, *ids: int) -> None:
+        with client.writer(orders) as writer:
+            writer.write_many(
+                [json.dumps({"id": each, "ordered_at": day(number).isoformat()}).encode() for each in ids]
+            )
+
+    return write
+
+
+@pytest.fixture
+def complete(client, orders, write):
+    """Writes two orders of each of two days, after which the stream is complete for them."""
+    write(1, 1, 2)
+    write(2, 3, 4)
+    client.note_time(orders, "shop", day(3))
+    next(iter(client.watermarks(orders, since=day(3), follow=True)))
+
+
+@pytest.fixture
+def daily(orders, tmp_path):
+    """A DAG that lands the orders of a day."""
+    every_day = CronDataIntervalTimetable("@daily", timezone="UTC")
+    with DAG(f"daily-{orders.scope}", schedule=every_day, start_date=day(1), catchup=False) as dag:
+        wait = PravegaEventTimeSensor(task_id="wait", stream=str(orders), poke_interval=0.1, timeout=600)
+        PravegaSqlOperator(
+            task_id="land",
+            sql="SELECT id, ordered_at FROM events",
+            stream_cuts=wait.output,
+            columns=COLUMNS,
+            options=OPTIONS,
+            table=f"parquet:{tmp_path}/orders",
+            rebuild="{{ ti.xcom_pull(task_ids='wait', key='claim') }}",
+        )
+    return dag
+
+
+@pytest.fixture
+def landed(tmp_path):
+    """The ids that the table has."""
+
+    def landed() -> list[int]:
+        return sorted(pq.read_table(tmp_path / "orders")["id"].to_pylist())
+
+    return landed
+
+
+@pytest.fixture
+def search(run_task, orders, daily):
+    """Searches for late events of the DAG."""
+
+    def search(late="rerun", **more):
+        given: dict[str, Any] = {
+            "stream": str(orders),
+            "consumer": f"{daily.dag_id}/wait",
+            "columns": COLUMNS,
+            "options": OPTIONS,
+        }
+        return run_task(partial(PravegaLateEventsOperator, **given, late=late, **more)).result()
+
+    return search
+
+
+def states(dag):
+    """The states of the runs of a DAG, by their logical dates."""
+    with create_session() as session:
+        found = session.query(DagRun).filter(DagRun.dag_id == dag.dag_id).order_by(DagRun.logical_date)
+        return [str(each.state) for each in found]
+
+
+@pytest.mark.usefixtures("complete")
+def test_exactly_the_day_with_late_events_runs_again(client, orders, write, run, daily, search, landed):
+    first = run(daily, day(2)).result("wait")
+    run(daily, day(3))
+    assert first["claim"] == "1"
+    assert search()["rerun"] == []
+    write(1, 5)
+    found = search()
+    [again] = found["rerun"]
+    assert (found["events"], again["interval"], again["claim"]) == (1, first["interval"], 2)
+    assert (again["dag_id"], found["not_rerun"]) == (daily.dag_id, {})
+    assert states(daily) == ["queued", "success"]  # without a scheduler, nobody runs what is cleared
+
+    second = run(daily, day(2)).result("wait")
+    assert (second["claim"], second["consumer"]) == ("2", first["consumer"])
+    assert landed() == [1, 2, 3, 4, 5]
+    assert search()["rerun"] == []
+    [own] = client.cut_ledger(orders.scope).records(f"{first['consumer']}, claim 2 of {first['interval']}", orders)
+    assert own.is_done
+    assert run(daily, day(3)).result("wait")["claim"] == "1"
+
+
+@pytest.mark.usefixtures("complete")
+def test_a_run_that_a_killed_search_has_left_is_cleared(client, orders, run, daily, search):
+    first = run(daily, day(2)).result("wait")
+    record = client.cut_ledger(orders.scope).find(Interval(first["consumer"], orders, first["interval"]))
+    times = (day(1), day(2))
+    claim_times_again(client, orders, first["consumer"], times, 2, claimant=record.claimant)
+    assert [each["claim"] for each in search()["rerun"]] == [2]
+    assert states(daily) == ["queued"]
+
+
+@pytest.mark.usefixtures("complete")
+def test_a_day_that_airflow_cannot_run_again_is_named(client, orders, write, search, daily):
+    consumer = f"{daily.dag_id}/wait"
+    record = claim_times(client, orders, consumer, (day(1), day(2)))
+    client.cut_ledger(orders.scope).finish(record.identity)
+    write(1, 5)
+    found = search()
+    assert (found["rerun"], found["events"]) == ([], 1)
+    assert "its record names no run" in found["not_rerun"][record.interval]
+
+
+@pytest.mark.usefixtures("complete")
+def test_late_events_are_reported_and_collected(run, daily, write, search):
+    run(daily, day(2))
+    write(1, 5)
+    assert [(each["events"], each["new"]) for each in search("report")["intervals"]] == [(1, 1)]
+    assert search("collect", late_after_events=2)["rerun"] == []
+    write(1, 6)
+    assert [each["claim"] for each in search("collect", late_after_events=2)["rerun"]] == [2]
+
+
+def test_the_dag_of_the_page_can_be_defined():
+    namespace: dict[str, object] = {}
+    exec(compile(blocks_of("late-events")[2].code, "late-events 3", "exec"), namespace)
+    assert isinstance(namespace["dag"], DAG)
+    assert isinstance(namespace["searches"], DAG)
