@@ -1,4 +1,4 @@
-"""Dagster observes a stream and materializes an asset when it has something new: each event is read once."""
+"""Dagster materializes assets when streams have something new, or enough of it: each event is read once."""
 
 import os
 import signal
@@ -77,3 +77,25 @@ def test_observations_start_runs_that_read_each_event_once(dagster, client, make
     assert all(last.range.end == following.range.start for last, following in pairwise(taken))
     assert taken[-1].range.end == client.tail(f"{STREAM.scope}/rides")
     assert contents(STREAM.scope, "copies") == sorted(written)
+
+
+def test_a_daemon_runs_an_asset_when_enough_bytes_wait(pravega_config, tmp_path, client, make_streams, contents):
+    write = make_streams("dagster-waiting", "rides", "copies")
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    locations = {"waiting": Path(__file__).with_name("waiting.py")}
+    with Components(tmp_path, locations, environment) as dagster:
+        graphql, sensor = dagster.graphql, ("waiting", "pravega_automation")
+        write("one ride")
+        graphql.start_sensor(*sensor)
+        graphql.wait(lambda: len(graphql.ticks(*sensor)) > 1, "the sensor has looked twice")
+        assert graphql.runs() == [], "less than the limit waits, and yet a run"
+        rides = sorted(["one ride", *(f"ride {number}" for number in range(20))])
+        write(*rides[1:])
+        graphql.wait(lambda: contents("dagster-waiting", "copies") == rides, "all rides are copied")
+        [run] = graphql.runs()
+        graphql.wait_for_run(run["runId"], "SUCCESS")
+        ticks = len(graphql.ticks(*sensor))
+        graphql.wait(lambda: len(graphql.ticks(*sensor)) > ticks + 1, "the sensor has looked again")
+        assert len(graphql.runs()) == 1, "nothing waits, and yet a run"
+        away = [tick for tick in graphql.ticks(*sensor) if tick["status"] == "FAILURE"]
+        assert away == []

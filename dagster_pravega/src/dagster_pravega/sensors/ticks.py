@@ -16,46 +16,51 @@ from dagster import (
     sensor,
 )
 
-from aiopravega import PravegaClient
+from aiopravega import PravegaClient, PravegaConfig
 from aiopravega.errors import PravegaError, PravegaTimeoutError
 from aiopravega.loop import LoopThread
 from dagster_pravega.resources.resource import PravegaResource
 
 T = TypeVar("T")
 TickFunction: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
-_TICK_SECONDS: Final = 20.0
+TICK_SECONDS: Final = 20.0
 # Two tries of one request end within the tick, so that the error of the host that does not answer is known.
 _LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout": 6.0}
 
 
 def ask_in_tick(
-    resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = _TICK_SECONDS
+    resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = TICK_SECONDS
 ) -> T | SkipReason:
     """The answer of the cluster; a SkipReason with the error if the cluster does not answer: the next tick asks again.
 
     Raises:
         PravegaError: an error that is not retryable.
     """
-    config = resource.get_config()
-    config = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in _LIMITS.items()})
-
-    async def ask() -> T:
-        try:
-            async with asyncio.timeout(seconds), PravegaClient(config) as client:
-                return await question(client)
-        except TimeoutError as error:
-            if isinstance(error, PravegaError):
-                raise
-            raise PravegaTimeoutError(
-                f"the cluster of {config.controller_uri} has not answered all of a tick within {seconds:g} s"
-            ) from None
-
     try:
-        return LoopThread.shared().run(ask())
+        return LoopThread.shared().run(ask_within(resource.get_config(), question, seconds))
     except PravegaError as error:
         if not error.retryable:
             raise
         return SkipReason(f"the cluster cannot be asked now: {type(error).__name__}: {error}")
+
+
+async def ask_within(config: PravegaConfig, question: Callable[[PravegaClient], Awaitable[T]], seconds: float) -> T:
+    """The answer of a cluster to a question of a tick that has so much time left.
+
+    Raises:
+        PravegaTimeoutError: the cluster has not answered within the time.
+        PravegaError: it cannot be asked, or refuses.
+    """
+    limited = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in _LIMITS.items()})
+    try:
+        async with asyncio.timeout(seconds), PravegaClient(limited) as client:
+            return await question(client)
+    except TimeoutError as error:
+        if isinstance(error, PravegaError):
+            raise
+        raise PravegaTimeoutError(
+            f"the cluster of {config.controller_uri} has not answered all of a tick within {seconds:g} s"
+        ) from None
 
 
 def cluster_sensor(
