@@ -85,10 +85,8 @@ class Automation:
             if request.asset_graph_subset is not None:
                 several = request.asset_graph_subset.iterate_asset_partitions()
                 requested += [(asset.to_user_string(), part) for asset, part in several]
-            else:
-                requested += [
-                    (asset.to_user_string(), request.partition_key) for asset in request.asset_selection or ()
-                ]
+            for asset in request.asset_selection or ():
+                requested.append((asset.to_user_string(), request.partition_key))
         return sorted(requested)
 
     def run(self, asset) -> bool:

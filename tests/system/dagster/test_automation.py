@@ -79,7 +79,7 @@ def test_observations_start_runs_that_read_each_event_once(dagster, client, make
     assert contents(STREAM.scope, "copies") == sorted(written)
 
 
-def test_a_daemon_runs_an_asset_when_enough_bytes_wait(pravega_config, tmp_path, client, make_streams, contents):
+def test_a_daemon_runs_an_asset_when_enough_bytes_wait(pravega_config, tmp_path, make_streams, contents):
     write = make_streams("dagster-waiting", "rides", "copies")
     environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
     locations = {"waiting": Path(__file__).with_name("waiting.py")}
