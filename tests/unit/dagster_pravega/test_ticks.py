@@ -106,6 +106,9 @@ def test_arguments_that_cannot_work_are_refused_where_they_are_written():
         ({"on_truncated": "hope"}, "on_truncated is 'hope'"),
         ({"min_bytes": 10, "max_bytes": 9}, "at least min_bytes"),
         ({"min_events": -1}, "at least 0 each"),
+        ({"max_ranges": 0}, "max_ranges is 0, but must be at least 1"),
+        ({"max_ranges": 2, "on_open": "skip"}, "never a second one: give max_bytes or max_events"),
+        ({"max_ranges": 2, "max_bytes": 9}, "with on_open='wait' a range waits for the one before it"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             build_stream_cut_sensor("sensor", partitions_def=partitions, target="*", **arguments)
