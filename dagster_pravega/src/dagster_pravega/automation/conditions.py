@@ -98,8 +98,7 @@ class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
         if isinstance(moment, timedelta) and moment < timedelta():
             raise ConfigurationError(f"watermark_past is of {moment} before now, but must not be negative")
         counted = TimeUnit.parse(unit) if isinstance(unit, str) else unit
-        # A stream that is given has no consumer that is asked for.
-        given = Given(stream, None if stream is None else "", pravega)
+        given = Given(stream, None, pravega, needs_consumer=False)
         shown = moment.isoformat() if isinstance(moment, datetime) else moment
         return _WatermarkPast(f"watermark_past({'' if shown is None else shown})", given, moment, counted)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dagster import AssetKey, AssetsDefinition, AutomationContext
+from dagster import AssetKey, AssetsDefinition, AutomationContext, GraphDefinition, MultiPartitionsDefinition
 
 from aiopravega import PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import ConfigurationError
@@ -36,11 +36,13 @@ class Given:
         stream: `scope/stream`, or `stream` in the resource's scope.
         consumer: its name in the cut ledger.
         pravega: the cluster; None: that of the environment.
+        needs_consumer: False if the condition is of the stream only.
     """
 
     stream: str | None = None
     consumer: str | None = None
     pravega: PravegaResource | None = None
+    needs_consumer: bool = True
 
     def config(self) -> PravegaConfig:
         """The configuration of the cluster, with the values of variables of the environment."""
@@ -52,14 +54,16 @@ class Given:
         """The stream and the consumer of the asset whose condition is evaluated.
 
         Raises:
-            ConfigurationError: the asset does not read exactly one stream by one input, and they are not given.
+            ConfigurationError: the asset does not read exactly one stream by one input, or has several consumers, and
+                they are not given.
         """
         node: Any = context.asset_graph.get(context.key)
         made: AssetsDefinition = node.assets_def
         read = self._inputs(context, made, config)
         if node.is_observable and not read and STREAM_KEY in node.metadata:
             read = {"": (str(plain(node.metadata[STREAM_KEY])), node.metadata, {})}
-        if len(read) != 1 and (self.stream is None or (read and self.consumer is None)):
+        unclear = self.needs_consumer and self.consumer is None and bool(read)
+        if len(read) != 1 and (self.stream is None or unclear):
             streams = ", ".join(f"{text} by {name!r}" for name, (text, *_) in sorted(read.items())) or "no stream"
             raise ConfigurationError(
                 f"the condition of asset {context.key.to_user_string()} cannot tell its stream, as the asset "
@@ -68,7 +72,8 @@ class Given:
             )
         text, of_stream, of_input = next(iter(read.values())) if len(read) == 1 else ("", {}, {})
         name = StreamName.parse(self.stream or text, config.scope)
-        return Watched(name, self.consumer or self._consumer(made, name, of_input), unit_of(options_of(of_stream)))
+        consumer = self.consumer or (self._consumer(made, name, of_input) if self.needs_consumer else "")
+        return Watched(name, consumer, unit_of(options_of(of_stream)))
 
     def _inputs(
         self, context: AutomationContext[AssetKey], made: AssetsDefinition, config: PravegaConfig
@@ -91,4 +96,15 @@ class Given:
         if isinstance(partitions, StreamCutPartitions) and partitions.stream == stream:
             return partitions.consumer
         given = plain(of_input.get(CONSUMER_KEY))
-        return str(given) if given else consumer_of_assets(key.to_user_string() for key in made.keys)
+        keys = sorted(key.to_user_string() for key in made.keys)
+        several = None
+        if isinstance(partitions, MultiPartitionsDefinition):
+            several = "each value of a dimension of its partitions is a consumer"
+        elif made.is_executable and isinstance(made.node_def, GraphDefinition) and not given:
+            several = "each op of a graph may be a consumer"
+        if several is not None:
+            raise ConfigurationError(
+                f"the condition of {', '.join(keys)} cannot tell which consumer of {stream} is meant, because "
+                f"{several}: give the condition consumer='NAME', by the cut ledger"
+            )
+        return str(given) if given else consumer_of_assets(keys)
