@@ -1,5 +1,7 @@
 """Conditions of streams in declarative automation: what a tick of Dagster's sensor requests, and what it says."""
+# long because: each condition is tried in ticks of one sensor
 
+import json
 import logging
 import socket
 from datetime import UTC, datetime, timedelta
@@ -7,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 import pyarrow as pa
 import pytest
-from tests.integration.dagster_pravega.days import DAYS, key
+from tests.integration.dagster_pravega.days import DAYS, at, key
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
@@ -17,6 +19,8 @@ from dagster_pravega import (
     PravegaResource,
     StreamCutPartitions,
     build_automation_sensor,
+    build_late_events_sensor,
+    pravega_output,
     pravega_stream_spec,
 )
 
@@ -71,6 +75,7 @@ class Automation:
         self.instance = instance
         self.cursor: str | None = None
         self.log: list[str] = []
+        self.requests: list[dg.RunRequest] = []
 
     def tick(self) -> list[tuple[str, str | None]]:
         """The assets and partitions that a tick requests."""
@@ -80,6 +85,7 @@ class Automation:
             context.log.addHandler(handler)
             found = self.sensor.evaluate_tick(context)
         self.cursor = found.cursor
+        self.requests = list(found.run_requests or ())
         requested = []
         for request in found.run_requests or ():
             if request.asset_graph_subset is not None:
@@ -191,6 +197,71 @@ def test_a_moment_is_past_once_the_stream_is_complete_up_to_it(timed, pravega, i
     assert requested(datetime(2013, 1, 3, tzinfo=UTC))
     assert not requested(datetime(2013, 2, 1, tzinfo=UTC))
     assert not requested(timedelta(days=1))
+
+
+@pytest.fixture
+def late_days(timed, pravega, client, instance):
+    """Automation of an asset of days, which is written to a stream; a run of it; and a search for late events."""
+    options = {"decode": "json", "columns": "at long", "event_time": "at"}
+    spec = pravega_stream_spec(str(timed), key="events", options=options)
+    assert client.create_stream(f"{timed.scope}/copies")
+    read: dict[str, list[int]] = {}
+
+    @dg.asset(
+        partitions_def=DAYS,
+        ins={"events": dg.AssetIn("events", input_manager_key="arrow")},
+        automation_condition=PravegaCondition.late_events(2, pravega=pravega) & ~dg.AutomationCondition.in_progress(),
+        **pravega_output(f"{timed.scope}/copies", io_manager_key="arrow"),
+    )
+    def day(context: dg.AssetExecutionContext, events: pa.Table) -> pa.Table:
+        read[context.partition_key] = sorted(events.column("at").to_pylist())
+        return events
+
+    resources = {"pravega": pravega, "arrow": PravegaArrowIOManager(pravega=pravega)}
+    automation = Automation([spec, day], instance, resources)
+
+    def run(partition: str, tags: dict[str, str] | None = None) -> list[int]:
+        given = {"resources": resources, "instance": instance, "partition_key": partition, "tags": tags}
+        dg.materialize([spec, day], selection=[day], **given)
+        return read[partition]
+
+    def search() -> None:
+        sensor = build_late_events_sensor("late", stream=str(timed), asset=day, options=options, late="report")
+        given = {"definitions": automation.definitions, "instance": instance}
+        with dg.build_sensor_context(resources={"pravega": pravega}, **given) as context:
+            sensor.evaluate_tick(context)
+
+    return automation, run, search
+
+
+def test_days_with_enough_late_events_run_again_with_their_next_claim(late_days, timed, client):
+    automation, run, search = late_days
+    assert automation.tick() == []
+    on_time = {number: run(key(number)) for number in (1, 2, 3)}
+    with client.writer(timed) as writer:
+        late = [at(2, 7), at(2, 8), at(3, 7)]
+        writer.write_many([json.dumps({"at": each}).encode() for each in late])
+    assert automation.tick() == [], "nobody has searched yet"
+    search()
+    assert automation.tick() == [("day", key(2))]
+    [request] = automation.requests
+    assert (request.tags["pravega/claim"], request.tags["pravega/rebuild"]) == ("2", "2")
+    assert automation.tick() == [("day", key(2))]
+    assert automation.requests[0].run_key == request.run_key, "Dagster would start a second run"
+    assert run(key(2), request.tags) == sorted([*on_time[2], at(2, 7), at(2, 8)])
+    assert automation.tick() == []
+    with client.writer(timed) as writer:
+        writer.write_many([json.dumps({"at": at(day, 9)}).encode() for day in (1, 1, 2, 2, 3)])
+    search()
+    assert automation.tick() == [("day", key(number)) for number in (1, 2, 3)]
+    claims = {request.partition_key: request.tags["pravega/claim"] for request in automation.requests}
+    assert claims == {key(1): "2", key(2): "3", key(3): "2"}
+
+
+def test_late_events_are_refused_in_a_sensor_that_would_not_read_them(late_days):
+    automation, _, _ = late_days
+    automation.sensor = dg.AutomationConditionSensorDefinition("own", target="*", use_user_code_server=True)
+    assert "is evaluated by another sensor than one of build_automation_sensor" in refused(automation)
 
 
 def test_a_cluster_that_is_away_makes_its_conditions_false_only(stream, pravega, away, instance):

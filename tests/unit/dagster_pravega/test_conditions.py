@@ -13,13 +13,14 @@ from dagster_pravega import PravegaCondition, build_automation_sensor, pravega_s
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: PravegaCondition.late_events(0), "late_events is of 0 events, but must be of at least 1"),
         (lambda: PravegaCondition.bytes_waiting(0), "bytes_waiting is of 0 bytes, but must be of at least 1"),
         (lambda: PravegaCondition.lag_over(timedelta(seconds=-1)), "lag_over is of .*, but must not be negative"),
         (lambda: PravegaCondition.watermark_past(timedelta(-1)), "before now, but must not be negative"),
         (lambda: PravegaCondition.watermark_past(datetime(2026, 1, 1)), "has no time zone"),  # noqa: DTZ001 - it is what is refused
         (lambda: PravegaCondition.watermark_past(unit="days"), "days"),
     ],
-    ids=["bytes", "lag", "before now", "zone", "unit"],
+    ids=["late", "bytes", "lag", "before now", "zone", "unit"],
 )
 def test_limits_that_cannot_work_are_refused_where_they_are_written(make, message):
     with pytest.raises(ConfigurationError, match=message):
@@ -48,6 +49,10 @@ def test_the_sensor_evaluates_conditions_where_the_code_is():
     sensor = build_automation_sensor("mine", target=dg.AssetSelection.groups("shop"), run_tags={"team": "shop"})
     assert sensor.sensor_type.value == "AUTOMATION"
     assert sensor.run_tags == {"team": "shop"}
+    changed = sensor.with_attributes(metadata={"team": "shop"})
+    assert type(changed) is type(sensor)
+    assert (changed.name, changed.run_tags, changed.sensor_type) == ("mine", sensor.run_tags, sensor.sensor_type)
+    assert changed.asset_selection == sensor.asset_selection
 
 
 def test_trees_of_other_limits_are_other_trees_for_dagster():

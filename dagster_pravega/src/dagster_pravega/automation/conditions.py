@@ -1,8 +1,4 @@
-"""Conditions of streams for declarative automation: bytes that wait, lag, event times that are complete.
-
-Dagster evaluates them where the user's code is, because its daemon does not have this package. So they are not among
-the classes that Dagster serializes: a daemon would not be able to load the definitions then.
-"""
+"""Conditions of streams for declarative automation: bytes that wait, lag, complete event times, late events."""
 
 import logging
 from abc import abstractmethod
@@ -13,22 +9,25 @@ import dagster as dg
 from dagster._core.asset_graph_view.entity_subset import EntitySubset
 
 from aiopravega import PravegaClient, PravegaConfig, TimeUnit
-from aiopravega.errors import ConfigurationError, NoWatermarksError, PravegaError
+from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.freshness import Freshness, freshness_of
 from aiopravega.intervals.reports.lag import Lag, lag_of
+from dagster_pravega.automation.late import LateEventsFound
 from dagster_pravega.automation.questions import TickQuestions
+from dagster_pravega.automation.stream_condition import StreamCondition
 from dagster_pravega.automation.watched import Given, Watched
 from dagster_pravega.metadata.time_partitions import keys_of_window, others_of, windows_of
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.complete_partitions import first_window
+from dagster_pravega.sensors.late_sensor import need_arrow
 
 
-class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
-    """A condition of the stream that an asset reads, for `automation_condition=`; it combines with Dagster's own.
+class PravegaCondition:
+    """Conditions of the stream that an asset reads, for `automation_condition=`; they combine with Dagster's own.
 
-    Make one by its static methods. The asset's input gives the stream and the consumer; say `stream` and
-    `consumer` if the asset has several inputs of streams, or none. `pravega` is the resource of the cluster; without
-    it, the cluster is that of the environment (`PRAVEGA_CONTROLLER_URI`, …).
+    The asset's input gives the stream and the consumer; say `stream` and `consumer` if the asset has several inputs of
+    streams, or none. `pravega` is the resource of the cluster; without it, the cluster is that of the environment
+    (`PRAVEGA_CONTROLLER_URI`, …).
 
     A sensor of `build_automation_sensor` evaluates these conditions. Dagster's own default sensor leaves them out
     without a word.
@@ -37,13 +36,10 @@ class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
     after 20 s. An asset whose stream or consumer is not clear fails the tick, with a `ConfigurationError`.
     """
 
-    def __init__(self, text: str, given: Given) -> None:
-        self._text, self._given = text, given
-
     @staticmethod
     def bytes_waiting(
         n: int, *, stream: str | None = None, consumer: str | None = None, pravega: PravegaResource | None = None
-    ) -> "PravegaCondition":
+    ) -> StreamCondition:
         """True while at least `n` bytes, event headers (8 bytes each) included, wait for the asset's consumer.
 
         The lag check has the same bytes: from the end of what the consumer has done, by the cut ledger, to the
@@ -63,7 +59,7 @@ class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
         stream: str | None = None,
         consumer: str | None = None,
         pravega: PravegaResource | None = None,
-    ) -> "PravegaCondition":
+    ) -> StreamCondition:
         """True while events wait, and the asset's consumer has not finished an interval for longer than a duration.
 
         A consumer that has never had an interval is over each duration, as in the lag check. An asset with partitions
@@ -77,13 +73,31 @@ class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
         return _LagOver(f"lag_over({duration})", Given(stream, consumer, pravega), duration)
 
     @staticmethod
+    def late_events(
+        n: int = 1, *, stream: str | None = None, consumer: str | None = None, pravega: PravegaResource | None = None
+    ) -> StreamCondition:
+        """True for each partition of time that has at least `n` late events, and whose newest claim is done.
+
+        They are the events that `build_late_events_sensor` has found, for example with `late="report"`; the condition
+        reads none. A partition for which it is true gets a run of its own, with the claim that has the late events and
+        the next generation. Only a sensor of `build_automation_sensor` starts such runs.
+
+        Raises:
+            ConfigurationError: `n` is less than 1, or the extra `arrow` is not installed.
+        """
+        if n < 1:
+            raise ConfigurationError(f"late_events is of {n} events, but must be of at least 1")
+        need_arrow()
+        return LateEventsFound(f"late_events({n:,})", Given(stream, consumer, pravega), n)
+
+    @staticmethod
     def watermark_past(
         moment: datetime | timedelta | None = None,
         *,
         stream: str | None = None,
         unit: TimeUnit | str | None = None,
         pravega: PravegaResource | None = None,
-    ) -> "PravegaCondition":
+    ) -> StreamCondition:
         """True if the stream is complete up to a moment, by its last watermark: no older event will be written.
 
         Without a moment, it is true for each partition of time up to whose end the stream is complete, from the one on
@@ -102,60 +116,13 @@ class PravegaCondition(dg.AutomationCondition[dg.AssetKey]):
         shown = moment.isoformat() if isinstance(moment, datetime) else moment
         return _WatermarkPast(f"watermark_past({'' if shown is None else shown})", given, moment, counted)
 
-    @property
-    def name(self) -> str:
-        """The condition as Dagster's pages show it."""
-        return self._text
 
-    @property
-    def description(self) -> str:
-        """The condition with the stream that it is given."""
-        return f"{self._text} of {self._given.stream or 'the stream that the asset reads'}"
-
-    @property
-    def requires_cursor(self) -> bool:
-        """False: what it remembers is in Pravega."""
-        return False
-
-    async def evaluate(  # type: ignore[override]  # as Dagster's own conditions do, which it waits for
-        self, context: dg.AutomationContext[dg.AssetKey]
-    ) -> dg.AutomationResult[dg.AssetKey]:
-        """The part of the candidates for which the condition is true; called by Dagster.
-
-        Raises:
-            ConfigurationError: the stream or the consumer is not clear.
-        """
-        true = context.get_empty_subset()
-        if not context.candidate_subset.is_empty:
-            config = self._given.config()
-            watched = self._given.of_asset(context, config)
-            try:
-                true = await self._true_subset(context, config, watched)
-            except ConfigurationError:
-                raise
-            except NoWatermarksError as error:
-                self._log(context, logging.INFO, str(error))
-            except PravegaError as error:
-                self._log(
-                    context, logging.WARNING, f"{watched.stream} cannot be asked: {type(error).__name__}: {error}"
-                )
-        return dg.AutomationResult(context, true)
-
-    def _log(self, context: dg.AutomationContext[dg.AssetKey], level: int, reason: str) -> None:
-        log = context._root_log  # noqa: SLF001 - lines of `context.log`, its child, are not in the log of the tick
-        log.log(level, "%s of %s is taken for false: %s", self._text, context.key.to_user_string(), reason)
-
-    @abstractmethod
-    async def _true_subset(
+class _OfLag(StreamCondition):
+    async def true_subset(
         self, context: dg.AutomationContext[dg.AssetKey], config: PravegaConfig, watched: Watched
     ) -> EntitySubset[dg.AssetKey]:
-        """The part of the candidates for which the condition is true."""
+        """All candidates, or none."""
 
-
-class _OfLag(PravegaCondition):
-    async def _true_subset(
-        self, context: dg.AutomationContext[dg.AssetKey], config: PravegaConfig, watched: Watched
-    ) -> EntitySubset[dg.AssetKey]:
         async def ask(client: PravegaClient) -> Lag:
             return await lag_of(client, watched.stream, watched.consumer)
 
@@ -186,12 +153,12 @@ class _LagOver(_OfLag):
         return lag.is_over(self._limit)
 
 
-class _WatermarkPast(PravegaCondition):
+class _WatermarkPast(StreamCondition):
     def __init__(self, text: str, given: Given, moment: datetime | timedelta | None, unit: TimeUnit | None) -> None:
         super().__init__(text, given)
         self._moment, self._unit = moment, unit
 
-    async def _true_subset(
+    async def true_subset(
         self, context: dg.AutomationContext[dg.AssetKey], config: PravegaConfig, watched: Watched
     ) -> EntitySubset[dg.AssetKey]:
         unit = self._unit or watched.unit
@@ -231,7 +198,7 @@ class _WatermarkPast(PravegaCondition):
         about = ("complete", watched.stream, unit, first.start, windows.fmt, windows.cron_schedule)
         found = await TickQuestions.of(context).ask(config, about, ask)
         if isinstance(found, str):
-            self._log(context, logging.INFO, found)
+            self.log(context, logging.INFO, found)
             return context.get_empty_subset()
         until = last.end if found.until is None else min(found.until, last.end)
         newest = windows.get_prev_partition_window(until)

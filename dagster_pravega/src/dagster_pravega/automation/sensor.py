@@ -5,6 +5,8 @@ from typing import Any
 
 import dagster as dg
 
+from dagster_pravega.automation.late import PravegaAutomationSensor
+
 
 def build_automation_sensor(
     name: str = "pravega_automation",
@@ -13,7 +15,7 @@ def build_automation_sensor(
     run_tags: Mapping[str, Any] | None = None,
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
-) -> dg.AutomationConditionSensorDefinition:
+) -> PravegaAutomationSensor:
     """A sensor that evaluates the automation conditions of assets, also if they have a `PravegaCondition`.
 
     Dagster's own default sensor evaluates conditions in its daemon, which does not have this package: it leaves assets
@@ -28,7 +30,7 @@ def build_automation_sensor(
         minimum_interval_seconds: between two ticks.
         default_status: `RUNNING` starts the sensor when the code location is loaded.
     """
-    return dg.AutomationConditionSensorDefinition(
+    return PravegaAutomationSensor(
         name,
         target=dg.AssetSelection.all(include_sources=True) if target is None else target,
         run_tags=run_tags,
