@@ -94,6 +94,7 @@ class PravegaAutomationSensor(dg.AutomationConditionSensorDefinition):
             metadata=made.metadata,
             emit_backfills=made.emit_backfills,
             use_user_code_server=True,
+            default_condition=made.default_condition,
         )
 
     def evaluate_tick(self, context: dg.SensorEvaluationContext) -> SensorExecutionData:
