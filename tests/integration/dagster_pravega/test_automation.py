@@ -246,6 +246,7 @@ def test_days_with_enough_late_events_run_again_with_their_next_claim(late_days,
     assert automation.tick() == [("day", key(2))]
     [request] = automation.requests
     assert (request.tags["pravega/claim"], request.tags["pravega/rebuild"]) == ("2", "2")
+    assert request.tags["dagster/partition"] == key(2)
     assert automation.tick() == [("day", key(2))]
     assert automation.requests[0].run_key == request.run_key, "Dagster would start a second run"
     assert run(key(2), request.tags) == sorted([*on_time[2], at(2, 7), at(2, 8)])

@@ -27,6 +27,7 @@ from dagster_pravega.sensors.late_sensor import SearchedAsset
 if TYPE_CHECKING:
     from pravega_jobs.late import LateEvents
 
+_PARTITION_TAG: Final = "dagster/partition"
 # The runs of partitions with late events, by each asset and partition that they make.
 LateRuns: TypeAlias = dict[AssetKeyPartitionKey, dg.RunRequest]
 _runs_of_tick: Final[ContextVar[LateRuns | None]] = ContextVar("runs of partitions with late events", default=None)
@@ -113,7 +114,11 @@ class PravegaAutomationSensor(dg.AutomationConditionSensorDefinition):
             late.update({runs[each].run_key: runs[each] for each in wanted})
             rest = _without(request, wanted, context) if wanted else request
             requests += [] if rest is None else [rest]
-        tagged = [each.with_replaced_attrs(tags={**self.run_tags, **each.tags}) for each in late.values()]
+        # Of requests of such sensors Dagster starts the run by their tags alone, so the partition is among them.
+        tagged = [
+            each.with_replaced_attrs(tags={**self.run_tags, **each.tags, _PARTITION_TAG: each.partition_key})
+            for each in late.values()
+        ]
         return copy(found, run_requests=[*requests, *tagged])
 
 
