@@ -43,6 +43,7 @@ ROOMS = {
     "assets": "Assets",
     "ops": "Jobs and ops",
     "sensors": "Sensors",
+    "automation": "Conditions of automation",
     "checks": "Checks of assets",
     "components": "Components",
 }

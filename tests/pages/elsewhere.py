@@ -10,6 +10,7 @@ from typing import Final
 PAGES_ELSEWHERE: Final = {
     "dagster": "tests/system/test_dagster_howto.py",
     "dagster-arrow": "tests/system/test_dagster_howto.py",
+    "dagster-automation": "tests/system/test_dagster_howto.py",
     "dagster-checks": "tests/system/test_dagster_howto.py",
     "dagster-components": "tests/unit/dagster_pravega/test_component.py",
     "dagster-elsewhere": "tests/system/test_dagster_howto.py",

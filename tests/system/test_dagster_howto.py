@@ -18,6 +18,7 @@ HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 PAGES = (
     "dagster",
     "dagster-arrow",
+    "dagster-automation",
     "dagster-checks",
     "dagster-elsewhere",
     "dagster-pages",

@@ -9,6 +9,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from concurrent.futures import Future
 from itertools import chain
 from typing import Any, Generic, TypeVar, cast
 
@@ -62,17 +63,25 @@ class LoopThread:
         Raises:
             PravegaError: the caller would wait forever; see `check_caller`.
         """
-        try:
-            self.check_caller()
-        except PravegaError:
-            coroutine.close()
-            raise
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future = self.submit(coroutine)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Have the loop's thread run a coroutine, whose result comes later; this does not wait.
+
+        Raises:
+            PravegaError: the caller would wait forever for the result; see `check_caller`.
+        """
+        try:
+            self.check_caller()
+        except PravegaError:
+            coroutine.close()
+            raise
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def start(self, coroutine: Coroutine[Any, Any, object]) -> None:
         """Have the loop's thread run a coroutine; this does not wait."""

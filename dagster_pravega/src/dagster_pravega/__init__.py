@@ -9,6 +9,9 @@ from dagster_pravega.assets.external import build_external_assets
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
 from dagster_pravega.assets.observed import observe_pravega_stream
+from dagster_pravega.automation.conditions import PravegaCondition
+from dagster_pravega.automation.late import PravegaAutomationSensor
+from dagster_pravega.automation.sensor import build_automation_sensor
 from dagster_pravega.checks.cdc_drift import build_cdc_drift_check
 from dagster_pravega.checks.cdc_ghosts import build_cdc_ghost_check
 from dagster_pravega.checks.debezium import build_debezium_check, build_debezium_streams
@@ -50,7 +53,9 @@ __all__ = [
     "LandingDatabase",
     "ObjectStore",
     "PravegaArrowIOManager",
+    "PravegaAutomationSensor",
     "PravegaCdcComponent",
+    "PravegaCondition",
     "PravegaKeptTableComponent",
     "PravegaResource",
     "PravegaScopeComponent",
@@ -62,6 +67,7 @@ __all__ = [
     "StreamBatches",
     "StreamCutPartitions",
     "StreamRead",
+    "build_automation_sensor",
     "build_cdc_drift_check",
     "build_cdc_ghost_check",
     "build_cut_backfill",

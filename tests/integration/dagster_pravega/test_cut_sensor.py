@@ -272,6 +272,26 @@ def test_conditions_bound_a_range_below_and_above(daemon, client, stream, append
     assert max(sizes) <= 60
 
 
+@pytest.mark.parametrize("killed_before", [None, *KILLS])
+def test_several_ranges_of_one_tick_have_each_event_once(
+    daemon, client, stream, append, instance, partitions, records, events_of, killed_before
+):
+    billing = daemon(on_open="skip", max_bytes=30, max_ranges=4)
+    append(stream, [f"b{number}" for number in range(10)])
+    first = billing.tick(killed_before)
+    assert len(first.run_requests) == 4
+    while billing.tick().run_requests:
+        pass
+    found = records()
+    assert [record.interval for record in found] == list(billing.runs.values())
+    assert sorted(instance.get_dynamic_partitions(partitions.name)) == sorted(billing.runs.values())
+    assert all(0 < client.distance(record.range.start, record.range.end) <= 30 for record in found)
+    everything = ["a1", "a2", *(f"b{number}" for number in range(10))]
+    assert sorted(event for record in found for event in events_of(record)) == everything
+    client.seal_stream(stream)
+    assert "is sealed" in billing.tick().skip_message
+
+
 def test_a_first_range_may_begin_at_the_tail(daemon, stream, append, records, events_of):
     billing = daemon(since="latest", quiet_for=timedelta())
     assert "not yet" in billing.tick().skip_message

@@ -1,5 +1,6 @@
-"""Dagster observes a stream and materializes an asset when it has something new: each event is read once."""
+"""Dagster materializes assets when streams have something new, or enough of it: each event is read once."""
 
+import json
 import os
 import signal
 from contextlib import suppress
@@ -7,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.integration.dagster_pravega.days import at, key, write_days
 from tests.system.dagster.components import DAEMON, Components
 
 from aiopravega import StreamName
@@ -77,3 +79,52 @@ def test_observations_start_runs_that_read_each_event_once(dagster, client, make
     assert all(last.range.end == following.range.start for last, following in pairwise(taken))
     assert taken[-1].range.end == client.tail(f"{STREAM.scope}/rides")
     assert contents(STREAM.scope, "copies") == sorted(written)
+
+
+def test_a_daemon_runs_an_asset_when_enough_bytes_wait(pravega_config, tmp_path, make_streams, contents):
+    write = make_streams("dagster-waiting", "rides", "copies")
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    locations = {"waiting": Path(__file__).with_name("waiting.py")}
+    with Components(tmp_path, locations, environment) as dagster:
+        graphql, sensor = dagster.graphql, ("waiting", "pravega_automation")
+        write("one ride")
+        graphql.start_sensor(*sensor)
+        graphql.wait(lambda: len(graphql.ticks(*sensor)) > 1, "the sensor has looked twice")
+        assert graphql.runs() == [], "less than the limit waits, and yet a run"
+        rides = sorted(["one ride", *(f"ride {number}" for number in range(20))])
+        write(*rides[1:])
+        graphql.wait(lambda: contents("dagster-waiting", "copies") == rides, "all rides are copied")
+        [run] = graphql.runs()
+        graphql.wait_for_run(run["runId"], "SUCCESS")
+        ticks = len(graphql.ticks(*sensor))
+        graphql.wait(lambda: len(graphql.ticks(*sensor)) > ticks + 1, "the sensor has looked again")
+        assert len(graphql.runs()) == 1, "nothing waits, and yet a run"
+        away = [tick for tick in graphql.ticks(*sensor) if tick["status"] == "FAILURE"]
+        assert away == []
+
+
+def test_a_daemon_runs_complete_days_and_again_those_with_late_events(pravega_config, tmp_path, client):
+    assert client.create_scope("dagster-late")
+    timed = write_days(client, "dagster-late")
+    assert client.create_stream("dagster-late/copies")
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    locations = {"late_days": Path(__file__).with_name("late_days.py")}
+
+    def generations(number):
+        written = client.written("dagster-late/copies", f"dagster/day/partition {key(number)}")
+        return [record.total_events for record in written]
+
+    with Components(tmp_path, locations, environment) as dagster:
+        graphql = dagster.graphql
+        graphql.start_sensor("late_days", "pravega_automation")
+        graphql.wait(lambda: len(graphql.runs(statuses=["SUCCESS"])) == 4, "the complete days are done")
+        with client.writer(timed) as writer:
+            writer.write_many([json.dumps({"at": at(2, hour)}).encode() for hour in (7, 8)])
+        graphql.start_sensor("late_days", "search")
+        graphql.wait(lambda: len(graphql.runs(statuses=["SUCCESS"])) == 5, "the day with late events ran again")
+        ticks = len(graphql.ticks("late_days", "pravega_automation"))
+        graphql.wait(
+            lambda: len(graphql.ticks("late_days", "pravega_automation")) > ticks + 1, "the sensor has looked again"
+        )
+        assert len(graphql.runs()) == 5, "a day ran again that has no late events any more"
+    assert [generations(number) for number in (1, 2, 3)] == [[4], [4, 6], [4]]

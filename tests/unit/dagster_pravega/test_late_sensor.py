@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import build_late_events_sensor
-from dagster_pravega.sensors.late_sensor import _SearchedAsset
+from dagster_pravega.sensors.late_sensor import SearchedAsset
 
 OPTIONS = {"decode": "json", "columns": "at long", "event_time": "at", "event_time_ahead_ms": 5}
 DAYS = dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/Berlin")
@@ -41,7 +41,7 @@ def test_sensors_that_cannot_work_are_refused(changed, message):
 
 
 def test_an_interval_is_the_partition_with_exactly_its_times():
-    searched = _SearchedAsset.of(day_asset(), None)
+    searched = SearchedAsset.of(day_asset(), None)
     assert searched.consumer == "dagster/day"
     utc = [datetime(2026, 3, day, tzinfo=BERLIN).astimezone(ZoneInfo("UTC")) for day in (29, 30, 31)]
     assert searched.key_of(*utc[:2]) == "2026-03-29"  # of 23 hours
@@ -51,7 +51,7 @@ def test_an_interval_is_the_partition_with_exactly_its_times():
 
 def test_a_run_has_the_next_generation_if_the_last_one_has_a_number():
     one, two = dg.AssetKey("one"), dg.AssetKey("two")
-    searched = _SearchedAsset([one, two], DAYS, "ada")
+    searched = SearchedAsset([one, two], DAYS, "ada")
 
     def written(instance: dg.DagsterInstance, key: dg.AssetKey, generation: int) -> None:
         metadata = {"pravega/generation": generation}

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.loop import LoopThread
 from dagster_pravega import (
     PravegaResource,
     StreamCutPartitions,
@@ -14,7 +15,8 @@ from dagster_pravega import (
     build_stream_lag_check,
     complete_partitions_sensor,
 )
-from dagster_pravega.sensors.ticks import ask_in_tick
+from dagster_pravega.sensors.outages import Outages
+from dagster_pravega.sensors.ticks import ask_in_tick, ask_within
 
 
 @pytest.fixture
@@ -43,6 +45,36 @@ def test_an_unanswered_request_ends_before_the_tick_and_names_its_host(silent):
     assert isinstance(found, dg.SkipReason)
     assert silent in str(found.skip_message)
     assert "within 20 s" not in str(found.skip_message)
+
+
+def test_a_cluster_that_is_away_gets_short_tries_until_it_answers():
+    now = 0.0
+    outages = Outages(lambda: now)
+    full = outages.limits("there")
+    outages.failed("away")
+    short = outages.limits("away")
+    assert all(short[name] < full[name] for name in full)
+    assert outages.limits("there") == full
+    now = 119.0
+    outages.failed("away")
+    assert outages.limits("away") == short
+    now = 121.0
+    assert outages.limits("away") == full, "a slow cluster would never be reached again"
+    outages.failed("away")
+    assert outages.limits("away") == short
+    outages.answered("away")
+    assert outages.limits("away") == full
+
+
+def test_a_tick_remembers_the_cluster_that_did_not_answer(silent):
+    outages = Outages()
+    config = PravegaResource(
+        controller_uri=f"tcp://{silent}", connect_timeout=0.2, request_timeout=0.2, retry_timeout=0.2
+    ).get_config()
+    full = outages.limits(config.controller_uri)
+    with pytest.raises(PravegaError, match=silent):
+        LoopThread.shared().run(ask_within(config, _never, 20.0, outages))
+    assert outages.limits(config.controller_uri) != full
 
 
 @pytest.mark.parametrize("kind", ["cuts", "times"])
@@ -74,6 +106,9 @@ def test_arguments_that_cannot_work_are_refused_where_they_are_written():
         ({"on_truncated": "hope"}, "on_truncated is 'hope'"),
         ({"min_bytes": 10, "max_bytes": 9}, "at least min_bytes"),
         ({"min_events": -1}, "at least 0 each"),
+        ({"max_ranges": 0}, "max_ranges is 0, but must be at least 1"),
+        ({"max_ranges": 2, "on_open": "skip"}, "never a second one: give max_bytes or max_events"),
+        ({"max_ranges": 2, "max_bytes": 9}, "with on_open='wait' a range waits for the one before it"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             build_stream_cut_sensor("sensor", partitions_def=partitions, target="*", **arguments)

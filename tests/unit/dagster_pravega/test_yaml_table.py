@@ -124,6 +124,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
 ]
 # Of no component yet.
 IN_PYTHON_ONLY = {
+    "build_automation_sensor",
     "build_cut_backfill",
     "build_data_gate",
     "build_debezium_streams",

@@ -115,7 +115,7 @@ class _Limit:
             exceeded.append(f"{lag.size:,} bytes behind, more than {self.size:,}")
         if self.events is not None and lag.events > self.events:
             exceeded.append(f"{_events(lag)} events behind, more than {self.events:,}")
-        if self.time is not None and lag.size and (lag.time is None or lag.time > self.time):
+        if self.time is not None and lag.is_over(self.time):
             since = "ever" if lag.since is None else f"since {lag.since.isoformat(timespec='seconds')}"
             exceeded.append(f"no interval done {since} while events wait, which is more than {self.time}")
         return exceeded

@@ -86,6 +86,11 @@ class CutSensorModel(YamlPart):
     min_events: int = Field(default=0, ge=0, description="events to wait for, which are read to be counted")
     max_bytes: int | None = Field(default=None, ge=1, description="the most bytes of a range")
     max_events: int | None = Field(default=None, ge=1, description="the most events of a range")
+    max_ranges: int = Field(
+        default=1,
+        ge=1,
+        description="the most ranges that a tick takes; more than 1 needs a limit of ranges, and `on_open: skip`",
+    )
     transactions: StreamText | None = Field(
         default=None,
         description="Debezium's stream of transactions: a range ends where all transactions are whole",

@@ -129,18 +129,9 @@ async def _due(
     most: int,
 ) -> _DueWindows:
     """Find the next complete windows with two requests: for the first watermark, and for the end of the last window."""
-    opening = await client.cut_at(stream, first.end, unit=unit)
-    begin = first
-    if opening.reach is Reach.BEFORE_HISTORY and opening.lower is not None:
-        mark = unit.moment(opening.lower)
-        before, last = partitions_def.get_prev_partition_window(mark), partitions_def.get_last_partition_window()
-        if before is not None and last is not None and before.end > last.end:  # Dagster has no such partition
-            return _DueWindows(
-                reason=f"{stream}: all partitions end before its first watermark, at {mark.isoformat()}. The first "
-                f"that is requested ends at {before.end.isoformat()}, and is not there. If the stream has events of "
-                "earlier times, materialize their partitions by hand: they are read from the head"
-            )
-        begin = first if before is None or before.start < first.start else before
+    begin = await first_window(client, stream, partitions_def, first, unit)
+    if isinstance(begin, str):
+        return _DueWindows(reason=begin)
     windows = list(islice(_following(partitions_def, begin), most))
     closing = await client.cut_at(stream, windows[-1].end, unit=unit)
     if closing.reach is Reach.NOT_YET:
@@ -148,6 +139,35 @@ async def _due(
         windows = [window for window in windows if reached is not None and window.end <= reached]
     keys = [partitions_def.get_partition_keys_in_time_window(window)[0] for window in windows]
     return _DueWindows(keys, None if begin is first or not keys else begin.start)
+
+
+async def first_window(
+    client: PravegaClient,
+    stream: StreamName,
+    partitions_def: dg.TimeWindowPartitionsDefinition,
+    first: dg.TimeWindow,
+    unit: TimeUnit,
+) -> dg.TimeWindow | str:
+    """The first window of time from `first` on that is requested, or a sentence why there is none.
+
+    If the stream's history begins later, it is the last window that ends at or before the first watermark: no writer
+    noted times before it, and this window is read from the head.
+
+    Raises:
+        NoWatermarksError: no writer has noted a time.
+    """
+    opening = await client.cut_at(stream, first.end, unit=unit)
+    if opening.reach is not Reach.BEFORE_HISTORY or opening.lower is None:
+        return first
+    mark = unit.moment(opening.lower)
+    before, last = partitions_def.get_prev_partition_window(mark), partitions_def.get_last_partition_window()
+    if before is not None and last is not None and before.end > last.end:  # Dagster has no such partition
+        return (
+            f"{stream}: all partitions end before its first watermark, at {mark.isoformat()}. The first "
+            f"that is requested ends at {before.end.isoformat()}, and is not there. If the stream has events of "
+            "earlier times, materialize their partitions by hand: they are read from the head"
+        )
+    return first if before is None or before.start < first.start else before
 
 
 def _after(partitions_def: dg.TimeWindowPartitionsDefinition, cursor: str | None) -> dg.TimeWindow | None:

@@ -7,11 +7,10 @@ repeats the rest: Dagster adds a partition once, and starts one run for a run ke
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 import dagster as dg
 
@@ -23,20 +22,17 @@ from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.chain.take_over import AskSink, Judge, explain_wait
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
-from aiopravega.ledger import BEGINNING, CutLedger, CutRecord, IntervalState
+from aiopravega.ledger import BEGINNING, CutLedger, CutRecord, Interval, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY
-from dagster_pravega.metadata.spec import STREAM_KEY, plain
-from dagster_pravega.partitions.claimants import deployment_of, judge_of
+from dagster_pravega.metadata.spec import STREAM_KEY
+from dagster_pravega.partitions.claimants import judge_of
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.table_keys import table_without_resources
+from dagster_pravega.sensors.other_sensors import OtherSensors
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.debezium.transactions import watch_of
 from pravega_jobs.identity.sinks import asking_sinks
-
-_AUTHOR: Final = "dagster sensor "
-# A sensor of another code location that has had no tick for so long is gone.
-_GONE_SECONDS: Final = 300.0
 
 
 def build_stream_cut_sensor(
@@ -48,6 +44,7 @@ def build_stream_cut_sensor(
     min_events: int = 0,
     max_bytes: int | None = None,
     max_events: int | None = None,
+    max_ranges: int = 1,
     transactions: str | None = None,
     quiet_for: timedelta = timedelta(),
     sealed: bool = False,
@@ -83,6 +80,8 @@ def build_stream_cut_sensor(
         max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. The
             rest is in the next range.
         max_events: the most events of a range, in the same way; at least one of each segment that has any.
+        max_ranges: the most ranges that a tick claims, each with a run of its own. More than 1 needs `max_bytes` or
+            `max_events`, and `on_open="skip"`, because the runs work side by side.
         transactions: Debezium's stream of transactions: a range ends where all transactions of the database are whole,
             see `pravega_jobs.debezium.transactions.whole_transactions`.
         quiet_for: wait until nothing was written for so long, as the sensor saw it.
@@ -118,6 +117,7 @@ def build_stream_cut_sensor(
         transactions=transactions,
         combine=_choice("combine", combine, {each.value: each for each in Combine}),
     )
+    _check_several(max_ranges, condition, rules)
     # It lives as long as the code server: `quiet_for` and the counted events outlast a tick.
     watch = watch_of(condition)
     stream, consumer = partitions_def.stream, partitions_def.consumer
@@ -130,9 +130,9 @@ def build_stream_cut_sensor(
     @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description, tags)
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
-        others = _OtherSensors(context, name, tags)
+        others = OtherSensors(context, name, tags)
         by = others.author(name)
-        tick = _Tick(partitions_def, rules, watch, by, context.cursor, judge_of(context.instance), others)
+        tick = _Tick(partitions_def, rules, watch, by, context.cursor, judge_of(context.instance), others, max_ranges)
         try:
             result = ask_in_tick(resource, tick.new_intervals)
         except StreamSealedError as error:
@@ -174,13 +174,14 @@ class _Tick:
     by: str
     cursor: str | None
     judge: Judge
-    others: "_OtherSensors"
+    others: OtherSensors
+    most: int
 
     async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
         """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
         stream = self.partitions.stream
         ledger = client.cut_ledger(stream.scope)
-        new = self.partitions.interval(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}")
+        new = self._new_interval()
         try:
             last = await ledger.last(new)
         except TableNotFoundError:
@@ -206,9 +207,20 @@ class _Tick:
             return _NewIntervals([], cursor, taken.reason)
         before = None if last is None else await ledger.find(last.record.identity)
         given_back = [before] if before is not None and before.state is IntervalState.GIVEN_BACK else []
+        claimed = [taken]
+        with contextlib.suppress(StreamSealedError):  # the rest is less than the condition
+            while len(claimed) < self.most:
+                following = await take_next(client, ledger, self._new_interval(), rules, self.watch, by=self.by)
+                if isinstance(following, NotNow):
+                    break
+                claimed.append(following)
         # Other callers may have claimed ranges between `last` and ours.
-        alone = last is not None and taken.number == last.record.number + 1
-        return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
+        alone = last is not None and claimed[-1].number == last.record.number + len(claimed)
+        records = claimed if alone else await self._after_cursor(ledger)
+        return _NewIntervals([*given_back, *records], claimed[-1].interval)
+
+    def _new_interval(self) -> Interval:
+        return self.partitions.interval(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}")
 
     async def _wait_for_more(
         self, client: PravegaClient, ledger: CutLedger, last: CutRecord, ask_sink: AskSink
@@ -234,50 +246,19 @@ class _Tick:
         return records[names.index(self.cursor) + 1 :] if self.cursor in names else records
 
 
-class _OtherSensors:
-    """The other sensors of this Dagster: of two that claim ranges for one consumer, each would get a part of them."""
-
-    def __init__(self, context: dg.SensorEvaluationContext, name: str, tags: Mapping[str, str]) -> None:
-        self._context, self._name, self._tags = context, name, tags
-        self._deployment = deployment_of(context.instance)
-
-    def author(self, name: str) -> str:
-        """The author of the records of a sensor with this name."""
-        return f"{_AUTHOR}{name}{self._deployment}"
-
-    def check_alone(self, last: CutRecord) -> None:
-        """Refuse to continue the chain of another sensor that is there and on.
-
-        Raises:
-            ConfigurationError: another sensor of this Dagster claims the ranges of this consumer.
-        """
-        author = last.recorded_by
-        if not self._deployment or not (author.startswith(_AUTHOR) and author.endswith(self._deployment)):
-            return
-        other = author.removeprefix(_AUTHOR).removesuffix(self._deployment)
-        if other == self._name or not self._claims(other):
-            return
+def _check_several(most: int, condition: MoveCondition, rules: ChainRules) -> None:
+    if most < 1:
+        raise ConfigurationError(f"max_ranges is {most}, but must be at least 1")
+    if most > 1 and condition.max_bytes is None and condition.max_events is None:
         raise ConfigurationError(
-            f"sensor {other!r} claims the ranges of {last.stream} for {last.consumer!r}, and sensor {self._name!r} "
-            f"would take a part of them away from it: give {other!r} the targets of both, or give this sensor and its "
-            f"assets StreamCutPartitions with a consumer of their own. If {other!r} is not there any more, stop it on "
-            "the page of automations, or wait until it has had no tick for some minutes"
+            f"max_ranges is {most}, but a range without a limit has all that waits, so that there is never a second "
+            "one: give max_bytes or max_events, or leave max_ranges out"
         )
-
-    def _claims(self, other: str) -> bool:
-        repository = self._context.repository_def
-        if repository is not None and repository.has_sensor_def(other):
-            metadata = repository.get_sensor_def(other).metadata
-            return all(plain(metadata.get(key)) == value for key, value in self._tags.items())
-        # It may be of another code location, or gone: Dagster keeps its state in both cases.
-        from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
-
-        for state in self._context.instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
-            data = state.instigator_data
-            if state.name == other and state.is_running and isinstance(data, SensorInstigatorData):
-                ticked = data.last_tick_start_timestamp or data.last_tick_timestamp or 0.0
-                return time.time() - ticked < max(_GONE_SECONDS, 3.0 * (data.min_interval or 0))
-        return False
+    if most > 1 and rules.on_open is not OnOpen.SKIP:
+        raise ConfigurationError(
+            f"max_ranges is {most}, but with on_open={rules.on_open.value!r} a range waits for the one before it: say "
+            "on_open='skip' if runs of the target may work side by side, or leave max_ranges out"
+        )
 
 
 def _tags(partitions: StreamCutPartitions) -> dict[str, str]:

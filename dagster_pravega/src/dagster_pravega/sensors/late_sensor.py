@@ -26,7 +26,7 @@ from pravega_jobs.landing.rules import choice
 from pravega_jobs.spark.options import READ_BEFORE
 
 if TYPE_CHECKING:
-    from pravega_jobs.late import LateEvents
+    from pravega_jobs.late import LateEvents, LateInterval
 
 # Dagster ends a tick after 60 s.
 _TICK_SECONDS: Final = 45.0
@@ -82,8 +82,7 @@ def build_late_events_sensor(
         ConfigurationError: the policy or the options cannot work, the asset has no partitions of time, or the extra
             `arrow` is not installed.
     """
-    if find_spec("pyarrow") is None:
-        raise ConfigurationError("the search for late events needs Arrow: pip install 'dagster-pravega[arrow]'")
+    need_arrow()
     from pravega_jobs.late import LatePolicy
     from pravega_jobs.late.reading import check_options
 
@@ -93,7 +92,7 @@ def build_late_events_sensor(
     }
     check_options(decoding)
     truncated = choice(on_truncated, OnTruncated, "on_truncated")
-    searched = _SearchedAsset.of(asset, consumer)
+    searched = SearchedAsset.of(asset, consumer)
     description = f"Finds late events of {stream} for {searched.consumer}: {policy.late.value}."
 
     @cluster_sensor(
@@ -109,23 +108,31 @@ def build_late_events_sensor(
         context.log.info(found.text)
         keys = {each.interval: searched.key_of(each.since, each.until) for each in found.intervals}
         for interval in [interval for interval, key in keys.items() if key is None]:
-            context.log.warning("%s is not a partition of %s: it is not requested", interval, searched.label)
+            context.log.warning("%s", searched.no_partition(interval))
         observed = [
             searched.observation(key, each.to_json())
             for each in found.intervals
             if each.new and (key := keys[each.interval])
         ]
-        requests = []
-        for each in policy.due(found, datetime.now(UTC)):
-            key = keys[each.interval]
-            if key is not None:
-                tags = searched.tags_of(context.instance, key, each.next_claim)
-                run_key = f"{found.stream} {found.consumer} {each.interval} claim {each.next_claim}"
-                requests.append(dg.RunRequest(run_key, partition_key=key, tags=tags))
+        requests = [
+            searched.request(context.instance, found.stream, key, each)
+            for each in policy.due(found, datetime.now(UTC))
+            if (key := keys[each.interval]) is not None
+        ]
         reason = None if requests else found.text
         return dg.SensorResult(requests, skip_reason=reason, asset_events=observed)
 
     return late_events
+
+
+def need_arrow() -> None:
+    """Check that the extra `arrow` is installed.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if find_spec("pyarrow") is None:
+        raise ConfigurationError("the search for late events needs Arrow: pip install 'dagster-pravega[arrow]'")
 
 
 def _search(
@@ -156,7 +163,7 @@ def _search(
 
 
 @dataclass(frozen=True, slots=True)
-class _SearchedAsset:
+class SearchedAsset:
     """The asset whose partitions are searched, and the consumer that has their intervals."""
 
     keys: Sequence[dg.AssetKey]
@@ -164,7 +171,7 @@ class _SearchedAsset:
     consumer: str
 
     @classmethod
-    def of(cls, asset: dg.AssetsDefinition, consumer: str | None) -> "_SearchedAsset":
+    def of(cls, asset: dg.AssetsDefinition, consumer: str | None) -> "SearchedAsset":
         """The asset, checked.
 
         Raises:
@@ -192,6 +199,21 @@ class _SearchedAsset:
             if (window.start, window.end) == (since, until) and self.partitions.has_partition_key(key):
                 return str(key)
         return None
+
+    def no_partition(self, interval: str) -> str:
+        """A sentence about an interval that `key_of` has no partition for."""
+        return f"{interval} is not a partition of {self.label}: it is not requested"
+
+    def request(
+        self, instance: dg.DagsterInstance, stream: StreamName, key: str, late: "LateInterval"
+    ) -> dg.RunRequest:
+        """The run of a partition that also reads its late events: one for each claim.
+
+        Raises:
+            ConfigurationError: the assets of the node have different generations.
+        """
+        run_key = f"{stream} {self.consumer} {late.interval} claim {late.next_claim}"
+        return dg.RunRequest(run_key, partition_key=key, tags=self.tags_of(instance, key, late.next_claim))
 
     def observation(self, key: str, late: Mapping[str, Any]) -> dg.AssetObservation:
         """An observation of the first asset about the late events of a partition."""

@@ -16,46 +16,65 @@ from dagster import (
     sensor,
 )
 
-from aiopravega import PravegaClient
+from aiopravega import PravegaClient, PravegaConfig
 from aiopravega.errors import PravegaError, PravegaTimeoutError
 from aiopravega.loop import LoopThread
 from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.sensors.outages import Outages
 
 T = TypeVar("T")
 TickFunction: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
-_TICK_SECONDS: Final = 20.0
-# Two tries of one request end within the tick, so that the error of the host that does not answer is known.
-_LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout": 6.0}
+TICK_SECONDS: Final = 20.0
+# It lives as long as the code server.
+_OUTAGES: Final = Outages()
 
 
 def ask_in_tick(
-    resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = _TICK_SECONDS
+    resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = TICK_SECONDS
 ) -> T | SkipReason:
     """The answer of the cluster; a SkipReason with the error if the cluster does not answer: the next tick asks again.
 
     Raises:
         PravegaError: an error that is not retryable.
     """
-    config = resource.get_config()
-    config = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in _LIMITS.items()})
-
-    async def ask() -> T:
-        try:
-            async with asyncio.timeout(seconds), PravegaClient(config) as client:
-                return await question(client)
-        except TimeoutError as error:
-            if isinstance(error, PravegaError):
-                raise
-            raise PravegaTimeoutError(
-                f"the cluster of {config.controller_uri} has not answered all of a tick within {seconds:g} s"
-            ) from None
-
     try:
-        return LoopThread.shared().run(ask())
+        return LoopThread.shared().run(ask_within(resource.get_config(), question, seconds))
     except PravegaError as error:
         if not error.retryable:
             raise
         return SkipReason(f"the cluster cannot be asked now: {type(error).__name__}: {error}")
+
+
+async def ask_within(
+    config: PravegaConfig,
+    question: Callable[[PravegaClient], Awaitable[T]],
+    seconds: float,
+    outages: Outages = _OUTAGES,
+) -> T:
+    """The answer of a cluster to a question of a tick that has so much time left.
+
+    A cluster that has not answered the last tick gets one short try, so that the ticks of other clusters are in time.
+
+    Raises:
+        PravegaTimeoutError: the cluster has not answered within the time.
+        PravegaError: it cannot be asked, or refuses.
+    """
+    cluster = config.controller_uri
+    limits = outages.limits(cluster).items()
+    limited = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in limits})
+    try:
+        async with asyncio.timeout(seconds), PravegaClient(limited) as client:
+            answer = await question(client)
+    except PravegaError as error:
+        if error.retryable:
+            outages.failed(cluster)
+        raise
+    except TimeoutError:  # of the tick: the cluster may have answered, and the question may be large
+        raise PravegaTimeoutError(
+            f"the cluster of {cluster} has not answered all of a tick within {seconds:g} s"
+        ) from None
+    outages.answered(cluster)
+    return answer
 
 
 def cluster_sensor(

@@ -116,6 +116,23 @@ async def claimed_intervals(client: PravegaClient, stream: StreamName, consumer:
     return [ClaimedInterval(found, times) for found in claims.values() if (times := found[0].times)]
 
 
+async def known_late_events(client: PravegaClient, stream: StreamName, consumer: str) -> LateEvents:
+    """The late events that searches have found, and that no later claim of their interval has. No event is read.
+
+    Raises:
+        ConfigurationError: the ranges of the consumer are a chain, without event times.
+        PravegaError: the ledgers cannot be read.
+    """
+    intervals = await claimed_intervals(client, stream, consumer)
+    records = (await LateLedger(client, stream, consumer).read()).state.late if intervals else {}
+    late = tuple(
+        _found(interval, record, LateCount())
+        for interval in intervals
+        if (record := records.get(interval.name)) is not None and record.events and record.claim == interval.claim
+    )
+    return LateEvents(stream, consumer, None, late, len(intervals))
+
+
 @dataclass(frozen=True, slots=True)
 class _Finder:
     client: blocking.PravegaClient

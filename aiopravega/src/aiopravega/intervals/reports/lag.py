@@ -43,6 +43,10 @@ class Lag:
             return timedelta()
         return None if self.since is None else datetime.now(UTC) - self.since
 
+    def is_over(self, limit: timedelta) -> bool:
+        """True if events wait, and may have waited longer than a limit; also if it is not known how long."""
+        return self.size > 0 and (self.time is None or self.time > limit)
+
     @property
     def loss(self) -> str | None:
         """A sentence about the events that were lost; None: no event was."""
