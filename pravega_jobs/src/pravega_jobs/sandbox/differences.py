@@ -101,7 +101,7 @@ class RowPairs:
 
 @contextmanager
 def row_pairs(*, has_key: bool, memory: int) -> Iterator[RowPairs]:
-    """A place for rows while a block compares them.
+    """A database for rows while a block compares them.
 
     Args:
         has_key: True if rows are paired by their key.

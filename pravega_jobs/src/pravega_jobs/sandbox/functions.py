@@ -63,4 +63,4 @@ def _imported(text: str) -> Callable[..., Any]:
         if not hasattr(found, part):
             raise ConfigurationError(f"{text!r}: {module} has no {name!r}")
         found = getattr(found, part)
-    return cast("Callable[..., Any]", found)  # it is checked where a function is given, too
+    return cast("Callable[..., Any]", found)  # the caller checks it

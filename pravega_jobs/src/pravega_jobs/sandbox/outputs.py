@@ -1,4 +1,4 @@
-"""What was written then, and what the code gives now, as rows of one form: of events in a stream.
+"""Rows that were written then, and rows that the code gives now, in one form: of events in a stream.
 
 The rows of now become events as a write makes them, and both sides are decoded by the same options. So only what a
 reader of the stream would see is compared.
@@ -37,7 +37,7 @@ Keep: TypeAlias = Callable[[EventBatch], None]
 
 
 class Written(Protocol):
-    """What an interval gave then, and the form that the rows of now get beside it."""
+    """The rows that an interval gave then, and the form that the rows of now get beside them."""
 
     @property
     def output(self) -> str:

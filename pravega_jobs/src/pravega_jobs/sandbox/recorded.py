@@ -1,4 +1,4 @@
-"""What a ledger has recorded of an interval: its range, and the write that was made of it.
+"""The records of an interval in the ledgers: its range, and the write that was made of it.
 
 Only intervals that are done are replayed, and only as a whole: a part of a range gives other rows than the range.
 """
@@ -50,7 +50,7 @@ class RecordedRange:
 def recorded_ranges(
     client: PravegaClient, stream: StreamName, consumer: str, intervals: Sequence[str], table: str = CUT_TABLE
 ) -> list[RecordedRange]:
-    """The ranges of intervals that are done, all of which can still be read; nothing is recorded.
+    """The ranges of intervals that are done, if each can still be read as a whole; nothing is recorded.
 
     Raises:
         LedgerError: an interval has no range, or is not done.
@@ -124,7 +124,7 @@ def write_of(of: RecordedRange, output: StreamName | None, write_id: str | None,
     Args:
         of: the interval.
         output: the stream of the write; None: the one that the record names.
-        write_id: with `{interval}` in place of the interval; None: the record names it.
+        write_id: `{interval}` stands for the interval in it; None: the record names it.
         ledger: `scope/table` of the commit ledger; None: what the record names, or the one in the stream's scope.
 
     Raises:
@@ -170,5 +170,5 @@ def _sink_of(record: CutRecord, output: StreamName | None) -> Sink:
     names = f", but {', '.join(map(str, sinks))}" if sinks else ""
     raise ConfigurationError(
         f"the record of {record.identity} names no write{into}{names}: give compare_with, and the name of the write "
-        f"by write_id, with {INTERVAL} in place of the interval, such as 'totals/{INTERVAL}'"
+        f"by write_id, where {INTERVAL} stands for the interval: 'totals/{INTERVAL}'"
     )

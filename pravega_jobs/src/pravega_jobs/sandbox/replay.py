@@ -61,13 +61,13 @@ def replay(
             has the annotation of a frame, as for `@task.pravega`, and it returns a table.
         compare_with: the stream that the intervals were written into; None: the one that the ledger names.
         key: the columns that identify a row; empty: whole rows are compared, and none is changed.
-        write_id: the name of the writes, with `{interval}` in place of the interval; None: the ledger names them, as
+        write_id: the name of the writes, in which `{interval}` stands for the interval; None: the ledger names them, as
             for tasks of Airflow and assets of Dagster.
         commit_ledger: `scope/table` of the ledger of the writes; None: what the cut ledger names, or the one in the
             scope of the output.
         options: of the read of the intervals, as of `read_arrow`.
-        output_options: of the output: those of its writes, as of `write_arrow`, and those by which its events become
-            columns, as of `read_arrow`.
+        output_options: of the output: the options of its writes, as of `write_arrow`, and the options by which its
+            events become columns, as of `read_arrow`.
         registry: the Schema Registry, as of `read_arrow`.
         into: a scratch scope, which is made if it is missing: the rows of now are written there, each once.
         samples: the number of rows that the result has of each difference.

@@ -40,7 +40,7 @@ class RowTexts:
     kinds: dict[str, set[str]] = field(default_factory=dict)
 
     def texts(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str | None, str]]:
-        """The key and the text of each row; the key is None without columns for it."""
+        """The key and the text of each row; the key is None if no columns are the key."""
         for row in rows:
             values = {name: self._value(name, value) for name, value in row.items() if value is not None}
             key = json.dumps([values.get(name) for name in self.key], ensure_ascii=False) if self.key else None
