@@ -13,6 +13,7 @@ from tests.integration.pravega_jobs.replay_job import (
     both_days,
     client,
     flights,
+    less,
     minutes,
     process,
     scope,
@@ -126,4 +127,4 @@ def test_functions_that_cannot_be_replayed_are_refused(again):
         with pytest.raises(ConfigurationError, match=reason):
             again(code)
     assert again(partial(two, least=3)).total("removed") > 0
-    assert again(f"{__name__}:less").total("removed") == 2
+    assert again(f"{less.__module__}:less").total("removed") == 2

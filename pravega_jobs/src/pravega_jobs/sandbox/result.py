@@ -3,9 +3,12 @@
 It has a few samples of each difference, however many there are, so it fits into an XCom, a page or the log of a test.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from pravega_jobs.sandbox.page import page_of
 
 _NONE = "none"
 _LONGEST = 200  # characters of a row or a value in a text
@@ -113,6 +116,10 @@ class ReplayResult:
         """Plain JSON for XComs and metadata."""
         return {"same": self.is_same, **asdict(self)}
 
+    def to_html(self) -> str:
+        """The result as a page, which loads nothing."""
+        return page_of(self)
+
     @property
     def text(self) -> str:
         """The result as text."""
@@ -143,7 +150,7 @@ class ReplayResult:
 
 def shown(value: Any) -> str:
     """A value or a row as text of a bounded length."""
-    text = str(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
