@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     ),
     Option(
         ["--compare-with", "output"],
-        metavar="SCOPE/STREAM",
-        help="the stream that has what was written then; default: the one that the ledger names",
+        metavar="SCOPE/STREAM|TABLE",
+        help="the stream or the table that has what was written then; default: the stream that the ledger names",
     ),
     Option(
         ["--write-id"],
@@ -87,7 +87,8 @@ def _replayed(options: Options, cluster: Cluster) -> "ReplayResult":
 
     scope = cluster.client.config.scope
     stream = cluster.name(options.stream)
-    output = None if options.output is None else cluster.name(options.output)
+    is_table = options.output is not None and ":" in options.output
+    output = None if options.output is None or is_table else cluster.name(options.output)
     # Without --compare-with the ledger knows the output: an option for another stream than the first is for it.
     others = {StreamName.parse(each.stream, scope) for each in options.read_options if each.stream is not None}
     outputs = [output] if output is not None else sorted(others - {stream}, key=str)
@@ -99,7 +100,7 @@ def _replayed(options: Options, cluster: Cluster) -> "ReplayResult":
         consumer=options.consumer,
         intervals=options.intervals,
         code=options.code,
-        compare_with=outputs[0] if outputs else None,
+        compare_with=options.output if is_table else outputs[0] if outputs else None,
         key=options.key,
         write_id=options.write_id,
         commit_ledger=options.commit_ledger,

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, PravegaError, ReplayError
 from aiopravega.names import StreamName
 from pravega_jobs.frames import LARGEST_TABLE
+from pravega_jobs.landing import LandingTable, table_of
 from pravega_jobs.sandbox.differences import RowPairs, Side, row_pairs
 from pravega_jobs.sandbox.functions import Replayed
+from pravega_jobs.sandbox.landed import LandedRows
 from pravega_jobs.sandbox.outputs import Keep, OutputOptions, Row, Written, WrittenEvents
 from pravega_jobs.sandbox.recorded import INTERVAL, RecordedRange, recorded_ranges
 from pravega_jobs.sandbox.result import ReplayedInterval, ReplayResult
@@ -33,7 +36,7 @@ def replay(
     consumer: str,
     intervals: Sequence[str] | str,
     code: Callable[..., Any] | str,
-    compare_with: StreamName | str | None = None,
+    compare_with: StreamName | LandingTable | str | None = None,
     key: Sequence[str] | str = (),
     write_id: str | None = None,
     commit_ledger: str | None = None,
@@ -59,7 +62,8 @@ def replay(
         intervals: their names, or one name; each must be done.
         code: the function, also as `@task.pravega` has decorated it, or its text `module:function`. Its first parameter
             has the annotation of a frame, as for `@task.pravega`, and it returns a table.
-        compare_with: the stream that the intervals were written into; None: the one that the ledger names.
+        compare_with: the stream that the intervals were written into, or the table that they were landed in, or its
+            text; None: the stream that the ledger names.
         key: the columns that identify a row; empty: whole rows are compared, and none is changed.
         write_id: the name of the writes, in which `{interval}` stands for the interval; None: the ledger names them, as
             for tasks of Airflow and assets of Dagster.
@@ -80,6 +84,7 @@ def replay(
     Raises:
         ConfigurationError: an argument cannot work, an event is not a JSON object, or a package is not installed.
         LedgerError: an interval has no range or is not done, or its write is not done.
+        LandingError: the table does not hold an interval, or its rows belong to no interval or were changed since.
         MixedRangeError: others wrote to the output at the same time as an interval.
         StreamTruncatedError: a part of a range, or of what was written, is gone.
         StreamMadeAgainError: a stream was deleted and made again.
@@ -96,12 +101,25 @@ def replay(
     if samples < 0:
         raise ConfigurationError(f"samples is {samples}, but must be 0 or more")
     function, of_output = Replayed.of(code), OutputOptions.parse(output_options or {})
-    source, output = StreamName.of(stream), None if compare_with is None else StreamName.of(compare_with)
-    columns = [key] if isinstance(key, str) else list(key)
-    found: list[tuple[RecordedRange, Written]] = [
-        (each, WrittenEvents.of(each, output, write_id, commit_ledger, of_output, registry))
-        for each in recorded_ranges(client, source, consumer, names)
-    ]
+    source, columns = StreamName.of(stream), [key] if isinstance(key, str) else list(key)
+    output = _output(compare_with)
+    find: Callable[[RecordedRange], Written]
+    if output is None or isinstance(output, StreamName):
+        find = partial(
+            WrittenEvents.of,
+            output=output,
+            write_id=write_id,
+            ledger=commit_ledger,
+            options=of_output,
+            registry=registry,
+        )
+    else:
+        beside = {"write_id": write_id, "commit_ledger": commit_ledger, "output_options": output_options, "into": into}
+        given = [name for name, value in beside.items() if value]
+        if given:
+            raise ConfigurationError(f"{', '.join(given)}: for a stream, but {compare_with} is a table. Leave it out")
+        find = partial(LandedRows.of, table=output)
+    found = [(each, find(each)) for each in recorded_ranges(client, source, consumer, names)]
     outputs = list(dict.fromkeys(written.output for _, written in found))
     if len(outputs) > 1:
         raise ConfigurationError(
@@ -126,6 +144,12 @@ def replay(
         added=job.tally.added,
         removed=job.tally.removed,
     )
+
+
+def _output(given: StreamName | LandingTable | str | None) -> StreamName | LandingTable | None:
+    if not isinstance(given, str):
+        return given
+    return table_of(given) if ":" in given else StreamName.of(given)
 
 
 class _Job:
