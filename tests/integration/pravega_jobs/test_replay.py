@@ -44,7 +44,7 @@ def test_the_same_code_gives_the_same_rows_for_each_kind_of_frame(again, client,
     def pandas(flights: pd.DataFrame) -> pd.DataFrame:
         return flights.dropna()
 
-    def polars(flights: "polars.DataFrame") -> pl.DataFrame:
+    def polars(flights: pl.DataFrame) -> pl.DataFrame:
         return flights.drop_nulls()
 
     def sql(flights: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

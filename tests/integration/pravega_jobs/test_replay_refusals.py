@@ -90,7 +90,7 @@ def test_a_write_among_those_of_others_is_refused_by_name(client, scope, process
 
 @pytest.mark.usefixtures("both_days")
 def test_an_error_of_the_code_is_the_cause_of_the_one_that_is_raised(again):
-    def broken(flights: pa.Table) -> float:
+    def broken(flights: pa.Table) -> Any:
         return 1 / (flights.num_rows - 200)
 
     def lazily_broken(flights: pl.LazyFrame) -> pl.LazyFrame:
@@ -106,12 +106,14 @@ def test_an_error_of_the_code_is_the_cause_of_the_one_that_is_raised(again):
 def test_functions_that_cannot_be_replayed_are_refused(again):
     def without(flights): ...
 
-    def other(flights: int) -> int: ...
+    def other(flights: int) -> int:
+        return flights
 
     def two(flights: pa.Table, least: int) -> pa.Table:
         return flights.filter(pa.compute.field("delay") > least)
 
-    def nothing(flights: pa.Table) -> None: ...
+    def nothing(flights: pa.Table) -> None:
+        del flights
 
     for code, reason in (
         (without, "says what it gets by its annotation"),

@@ -3,10 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pravega_jobs.sandbox.differences import Difference
 from pravega_jobs.sandbox.result import ColumnChanges
+
+_LONGEST: Final = 1000  # characters of a value in a sample
 
 
 class Tally:
@@ -48,7 +50,7 @@ class Tally:
 
     def _keep(self, samples: list[Mapping[str, Any]], row: str) -> None:
         if len(samples) < self._most:
-            samples.append(json.loads(row))
+            samples.append({name: _short(value) for name, value in json.loads(row).items()})
 
     def _compare(self, key: str | None, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         for name in sorted(before.keys() | now.keys()):
@@ -58,5 +60,12 @@ class Tally:
             self._changed[name] += 1
             kept = self._samples.setdefault(name, [])
             if len(kept) < self._most:
-                values = dict(zip(self._key, json.loads(key or "[]"), strict=True))
-                kept.append({"key": values, "before": old, "now": new})
+                parts = map(_short, json.loads(key or "[]"))
+                values = dict(zip(self._key, parts, strict=True))
+                kept.append({"key": values, "before": _short(old), "now": _short(new)})
+
+
+def _short(value: Any) -> Any:
+    """A value of a sample: a long one is cut off, as text."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

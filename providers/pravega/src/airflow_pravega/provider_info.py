@@ -194,6 +194,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.ledger",
             "operators.upkeep",
             "operators.keep_table",
+            "operators.replay",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),
         "triggers": _modules(
