@@ -1,6 +1,8 @@
 """Recorded intervals through other code, compared with what was written then, on a real server."""
 
 import json
+import random
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -10,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from example_dags import source
 from tests.integration.pravega_jobs.replay_job import (
     DAYS,
     READ,
@@ -23,12 +26,15 @@ from tests.integration.pravega_jobs.replay_job import (
     scope,
 )
 
+from aiopravega import ScalingPolicy
+from aiopravega.blocking.intervals import take
 from aiopravega.errors import (
     ConfigurationError,
 )
 from aiopravega.ledger import Interval
 from pravega_jobs.commands.replay import command
 from pravega_jobs.frames import range_of, read_table, scan_polars, write_arrow
+from pravega_jobs.sandbox import replay
 
 __all__ = ["again", "both_days", "client", "flights", "process", "scope"]
 
@@ -87,6 +93,53 @@ def test_the_differences_are_the_planted_ones_and_only_these(again):
     assert [(each.added, each.removed, each.changed) for each in by_row.intervals] == [(3, 3, 0), (3, 2, 0)]
     [one] = again(changed, intervals=DAYS[1], samples=1).columns
     assert (one.changed, len(one.samples)) == (2, 1)
+
+
+def test_in_a_month_of_flights_the_planted_differences_are_found(client, scope):
+    flights = source._year()
+    month = flights[flights.day < "2013-02"]
+    numbers = range(len(month))
+    rows = pa.table({"id": pa.array(numbers), "carrier": month["carrier"], "delay": month["dep_delay"]})
+    planted = {number: number % 3 for number in random.Random(50).sample(numbers, 90)}
+
+    def deployed(flights: pl.LazyFrame) -> pl.LazyFrame:
+        return flights.with_columns(pl.col("delay").fill_null(0) / 60)
+
+    def changed(flights: pl.LazyFrame) -> pl.LazyFrame:
+        what = pl.col("id").replace_strict(planted, default=-1)
+        found = deployed(flights).filter(what != 0)
+        late = pl.when(what == 1).then(pl.col("delay") + 0.25).otherwise(pl.col("delay"))
+        more = found.filter(what == 2).with_columns(pl.col("id") + 1_000_000)
+        return pl.concat([found.with_columns(late.alias("delay")), more])
+
+    for name in ("month", "hours"):
+        client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(2))
+    write_arrow(client, rows, f"{scope}/month", "january")
+    with take(client, f"{scope}/month", consumer="hours", interval="january") as taken:
+        write_arrow(client, deployed(scan_polars(taken, **READ)), f"{scope}/hours", "hours january")
+
+    result = replay(
+        client,
+        f"{scope}/month",
+        consumer="hours",
+        intervals="january",
+        code=changed,
+        compare_with=f"{scope}/hours",
+        write_id="hours {interval}",
+        key="id",
+        options=READ,
+        samples=90,
+    )
+
+    [interval], [column] = result.intervals, result.columns
+    kinds = Counter(planted.values())
+    assert (interval.before, interval.now) == (27_004, 27_004 - kinds[0] + kinds[2])
+    assert (interval.removed, interval.changed, interval.added) == (kinds[0], kinds[1], kinds[2])
+    assert {row["id"] for row in result.removed} == {number for number, kind in planted.items() if kind == 0}
+    assert {row["id"] - 1_000_000 for row in result.added} == {n for n, kind in planted.items() if kind == 2}
+    assert column.column == "delay"
+    assert {each["key"]["id"] for each in column.samples} == {n for n, kind in planted.items() if kind == 1}
+    assert {round(each["now"] - each["before"], 9) for each in column.samples} == {0.25}
 
 
 @pytest.mark.usefixtures("both_days")

@@ -89,7 +89,7 @@ def _replayed(options: Options, cluster: Cluster) -> "ReplayResult":
     stream = cluster.name(options.stream)
     is_table = options.output is not None and ":" in options.output
     output = None if options.output is None or is_table else cluster.name(options.output)
-    # Without --compare-with the ledger knows the output: an option for another stream than the first is for it.
+    # Without --compare-with the ledger knows the output: it has the options for another stream than the first.
     others = {StreamName.parse(each.stream, scope) for each in options.read_options if each.stream is not None}
     outputs = [output] if output is not None else sorted(others - {stream}, key=str)
     check_named(options, [stream, *outputs[:1]], scope)

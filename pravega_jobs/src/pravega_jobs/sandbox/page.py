@@ -1,12 +1,9 @@
 """The result of a replay as a page of HTML: one file, which loads nothing and runs nothing."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from pravega_jobs.sandbox.result import ReplayResult
+from typing import Any, Final
 
 _COUNTS: Final = ("before", "now", "added", "removed", "changed", "repeated_keys")
 _STYLE: Final = """
@@ -20,49 +17,51 @@ td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 """
 
 
-def page_of(result: "ReplayResult") -> str:
-    """The page; every text of the result is escaped."""
+def page_of(result: Mapping[str, Any]) -> str:
+    """The page; every text of the result is escaped.
+
+    Args:
+        result: as `ReplayResult.to_json` gives it.
+    """
     facts = [
-        ("code", result.code),
-        ("stream", result.stream),
-        ("consumer", result.consumer),
-        ("compared with", result.output),
-        ("key", ", ".join(result.key) or "whole rows"),
+        ("code", result["code"]),
+        ("stream", result["stream"]),
+        ("consumer", result["consumer"]),
+        ("compared with", result["output"]),
+        ("key", ", ".join(result["key"]) or "whole rows"),
     ]
     intervals = [
-        [each.interval, each.written_as, each.generation, *(f"{getattr(each, count):,}" for count in _COUNTS)]
-        for each in result.intervals
+        [each["interval"], each["written_as"], each["generation"], *(f"{each[count]:,}" for count in _COUNTS)]
+        for each in result["intervals"]
     ]
+    kinds = [[each["column"], each["before"] or "none", each["now"] or "none"] for each in result["schema"]]
     samples = [
-        [column.column, *(_json(sample[name]) for name in ("key", "before", "now"))]
-        for column in result.columns
-        for sample in column.samples
+        [column["column"], *(_json(sample[name]) for name in ("key", "before", "now"))]
+        for column in result["columns"]
+        for sample in column["samples"]
     ]
-    scratch = [[each.interval, *each.scratch.values()] for each in result.intervals if each.scratch is not None]
+    scratch = [[each["interval"], *each["scratch"].values()] for each in result["intervals"] if each["scratch"]]
     header = ("interval", "written as", "generation", *(name.replace("_", " ") for name in _COUNTS))
     parts = [
         _table("", ("replay", ""), facts),
         _table("Intervals", header, intervals),
-        _table(
-            "Columns with other kinds of values",
-            ("column", "then", "now"),
-            [(each.column, each.before or "none", each.now or "none") for each in result.schema],
-        ),
+        _table("Columns with other kinds of values", ("column", "then", "now"), kinds),
         _table(
             "Columns with other values",
             ("column", "rows"),
-            [(each.column, f"{each.changed:,}") for each in result.columns],
+            [[each["column"], f"{each['changed']:,}"] for each in result["columns"]],
         ),
         _table("Changed rows", ("column", "key", "then", "now"), samples),
-        _table("Added rows", ("row",), [[_json(row)] for row in result.added]),
-        _table("Removed rows", ("row",), [[_json(row)] for row in result.removed]),
+        _table("Added rows", ("row",), [[_json(row)] for row in result["added"]]),
+        _table("Removed rows", ("row",), [[_json(row)] for row in result["removed"]]),
         _table("The rows of now", ("interval", "stream", "write id"), scratch),
     ]
-    title = f"Replay of {escape(result.code)}"
+    verdict = "same" if result["same"] else "different"
+    title = f"Replay of {escape(result['code'])}"
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{title}: <span class="{result.verdict}">{result.verdict}</span></h1>\n{"".join(parts)}'
+        f'<h1>{title}: <span class="{verdict}">{verdict}</span></h1>\n{"".join(parts)}'
         "<p>Of each difference, the first rows are shown.</p>\n</body>\n</html>\n"
     )
 

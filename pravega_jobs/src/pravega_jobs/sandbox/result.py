@@ -118,7 +118,7 @@ class ReplayResult:
 
     def to_html(self) -> str:
         """The result as a page, which loads nothing."""
-        return page_of(self)
+        return page_of(self.to_json())
 
     @property
     def text(self) -> str:
