@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from example_dags import source
 from tests.integration.pravega_jobs.replay_job import (
     DAYS,
@@ -26,14 +26,16 @@ from tests.integration.pravega_jobs.replay_job import (
     scope,
 )
 
-from aiopravega import ScalingPolicy
-from aiopravega.blocking.intervals import take
+from aiopravega import ScalingPolicy, StreamName
+from aiopravega.blocking.intervals import interval_name, take
+from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import (
     ConfigurationError,
 )
 from aiopravega.ledger import Interval
-from pravega_jobs.commands.replay import command
-from pravega_jobs.frames import range_of, read_table, scan_polars, write_arrow
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
+from aiopravega.schema.open import register_schema
+from pravega_jobs.frames import StreamRange, range_of, read_table, scan_polars, write_arrow
 from pravega_jobs.sandbox import replay
 
 __all__ = ["again", "both_days", "client", "flights", "process", "scope"]
@@ -174,6 +176,74 @@ def test_output_options_decode_both_sides(again):
         again(minutes, key="flight")
 
 
+@pytest.fixture
+def registry(pravega_emulator):
+    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
+        yield opened
+
+
+def test_the_schema_of_the_output_encodes_and_decodes(client, scope, process, again, registry):
+    fields = [{"name": "id", "type": "long"}, {"name": "delay", "type": "double"}]
+    avro = json.dumps({"type": "record", "name": "Delay", "fields": fields})
+    output = StreamName(scope, "typed")
+    client.create_stream(output)
+    registry.run(register_schema(registry.asynchronous, output, SchemaInfo.of(SchemaFormat.AVRO, "Delay", avro)))
+
+    def typed(flights: pl.LazyFrame) -> pl.LazyFrame:
+        return minutes(flights).select("id", "delay")
+
+    def later(flights: pl.LazyFrame) -> pl.LazyFrame:
+        return typed(flights).with_columns(pl.col("delay") + 1)
+
+    process(0)
+    rows = typed(scan_polars(range_of(client, f"{scope}/flights"), **READ))
+    write_arrow(client, rows, output, f"typed {DAYS[0]}", registry=registry, encode="auto")
+    given: dict[str, Any] = {
+        "intervals": DAYS[0],
+        "compare_with": output,
+        "write_id": "typed {interval}",
+        "registry": registry,
+        "output_options": {"encode": "auto"},
+    }
+    again(typed, **given).assert_same()
+    [column] = again(later, **given).columns
+    assert (column.column, column.changed) == ("delay", 180)
+
+
+def test_an_interval_of_event_times_has_events_of_these_times_only(client, scope):
+    noon, stream = datetime(2026, 1, 5, 12, tzinfo=UTC), StreamName(scope, "timed")
+    times = (noon + timedelta(minutes=2), noon + timedelta(minutes=5))
+    for name in ("timed", "out"):
+        client.create_stream(f"{scope}/{name}")
+    with client.writer(stream) as writer:
+        for minute in range(10):
+            writer.write(json.dumps({"at": (noon + timedelta(minutes=minute)).isoformat()}).encode(), "a")
+    ledger, interval = client.cut_ledger(scope), Interval("ada", stream, interval_name(*times))
+    ledger.create()
+    whole = range_of(client, stream).range
+    ledger.claim(interval, whole, times=times)
+    ledger.finish(interval)
+    options: Any = {"decode": "json", "columns": "at timestamp", "event_time": "at"}
+    rows = read_table(StreamRange(client, stream, whole, times), **options)
+    write_arrow(client, rows, f"{scope}/out", "times")
+
+    def all_rows(events: pa.Table) -> pa.Table:
+        return events
+
+    result = replay(
+        client,
+        stream,
+        consumer="ada",
+        intervals=interval.name,
+        code=all_rows,
+        compare_with=f"{scope}/out",
+        write_id="times",
+        options=options,
+    )
+    result.assert_same()
+    assert result.intervals[0].now == 3
+
+
 def test_events_that_are_no_objects_are_refused_and_then_read_raw(client, scope, flights, process, again):
     def texts(flights: pl.LazyFrame) -> pl.LazyFrame:
         return minutes(flights).select(event=pl.format("{} {}", "id", "delay"), routing_key=pl.col("carrier"))
@@ -224,54 +294,3 @@ def test_the_newest_generation_of_a_write_is_compared(client, scope, flights, ag
     result = again(less)
     result.assert_same()
     assert [each.generation for each in result.intervals] == [2, 2]
-
-
-@pytest.fixture
-def typed(pravega_config, monkeypatch, tmp_path, flights):
-    """The exit status of `pravega replay` of both days, what it prints, and what it complains about."""
-    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
-    monkeypatch.chdir(tmp_path)
-    days = [word for day in DAYS for word in ("--interval", day)]
-    read = [word for name, value in READ.items() for word in ("-o", f"{name}={value}")]
-
-    def typed(*words):
-        given = [str(flights), "--consumer", "delays", *days, *read, *words]
-        code = CliRunner().invoke(command, given, standalone_mode=False)
-        if code.exception is not None:
-            raise code.exception
-        return code.return_value, code.stdout, code.stderr
-
-    return typed
-
-
-@pytest.mark.usefixtures("both_days")
-def test_the_command_answers_by_its_exit_status(typed, tmp_path, scope):
-    (tmp_path / "deployed_jobs.py").write_text(
-        "import duckdb\n\n"
-        "def minutes(flights: duckdb.DuckDBPyRelation):\n"
-        "    return flights.filter('delay IS NOT NULL')\n\n"
-        "def hours(flights: duckdb.DuckDBPyRelation):\n"
-        "    return minutes(flights).project('id, carrier, delay / 60 AS delay')\n\n"
-        "def broken(flights: duckdb.DuckDBPyRelation):\n"
-        "    return flights.filter('no_such_column')\n"
-    )
-    code, out, err = typed("--with", "deployed_jobs:minutes", "--key", "id")
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        f"same: deployed_jobs:minutes on 'delays' of {scope}/flights, compared with {scope}/delays",
-        *(f"  {day}: 180 rows then, 180 now: 0 added, 0 removed, 0 changed" for day in DAYS),
-    ]
-    code, out, _ = typed("--with", "deployed_jobs:hours", "--key", "id", "--json", "--page", "replay.html")
-    found = json.loads(out)
-    assert (code, found["same"], found["columns"][0]["column"]) == (1, False, "delay")
-    assert found["columns"][0]["samples"][0] == {"key": {"id": 101}, "before": 50.5, "now": 50.5 / 60}
-    page = (tmp_path / "replay.html").read_text()
-    assert '<span class="different">different</span>' in page
-    assert "<td>delay</td><td>{&quot;id&quot;: 101}</td><td>50.5</td>" in page
-    code, out, err = typed("--with", "deployed_jobs:broken")
-    assert (code, out) == (2, "")
-    assert "error: ReplayError: deployed_jobs:broken raised BinderException" in err
-    code, _, err = typed("--with", "deployed_jobs:minutes", "--interval", "2020-01-01")
-    assert (code, "interval '2020-01-01' of 'delays'" in err) == (2, True)
-    raw = ["-o", f"{scope}/delays:decode=json", "-o", f"{scope}/delays:columns=id long"]
-    assert typed("--with", "deployed_jobs:hours", "--key", "id", *raw)[0] == 0

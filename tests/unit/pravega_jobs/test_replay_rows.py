@@ -96,7 +96,7 @@ def test_rows_that_differ_are_those_of_two_multisets(sides, before, now):
     assert pairs.repeated_keys() == (len(twice) if has_key else 0)
 
 
-def test_a_result_has_few_rows_and_no_long_values_and_its_page_escapes_all():
+def test_a_result_has_few_rows_and_short_values_which_its_page_escapes():
     tally = Tally(["id"], 2)
     before, now = RowTexts(["id"]), RowTexts(["id"])
     with row_pairs(has_key=True, memory=MEMORY) as pairs:

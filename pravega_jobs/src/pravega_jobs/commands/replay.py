@@ -67,7 +67,8 @@ async def command(options: Options) -> int:
     need("sql", "duckdb", "pyarrow")
     from pravega_jobs.commands.forms import whole_file
 
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    here = str(Path.cwd())
+    sys.path.insert(0, here)  # as `python -m` does
     try:
         with interrupted_at_once(), connected(options) as cluster:
             result = _replayed(options, cluster)
@@ -75,7 +76,7 @@ async def command(options: Options) -> int:
         traceback.print_exception(error.__cause__)
         raise
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(here)
     if options.page is not None:
         with whole_file(options.page) as file:
             file.write(result.to_html().encode())

@@ -67,10 +67,8 @@ class LandedRows:
         Raises:
             LandingError: somebody has added or removed rows since.
         """
-        known = self.table.columns()
-        columns = pa.schema([]) if known is None else self._columns(dict(known.types))
         count = 0
-        for batch in self.table.read(self.held, columns):
+        for batch in self.table.read(self.held, self._columns()):
             count += batch.num_rows
             yield from batch.to_pylist()
         if count != self.held.rows:
@@ -89,9 +87,12 @@ class LandedRows:
         for batch in rows.batches():
             yield from batch.to_pylist()
 
-    def _columns(self, types: dict[str, str]) -> pa.Schema:
+    def _columns(self) -> pa.Schema:
+        known = self.table.columns()
+        if known is None:
+            raise LandingError(f"{self.output} is gone: {self.held.identity} cannot be compared with it")
         try:
-            return arrow_columns(types, pa.schema([]))
+            return arrow_columns(known.types, pa.schema([]))
         except ConfigurationError as error:
             raise LandingError(
                 f"{self.output} has a column of a type that cannot be compared: {error}. Name a stream by compare_with"
