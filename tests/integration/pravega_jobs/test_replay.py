@@ -1,9 +1,7 @@
 """Recorded intervals through other code, compared with what was written then, on a real server."""
 
-import json
 import random
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -26,16 +24,13 @@ from tests.integration.pravega_jobs.replay_job import (
     scope,
 )
 
-from aiopravega import ScalingPolicy, StreamName
-from aiopravega.blocking.intervals import interval_name, take
-from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega import ScalingPolicy
+from aiopravega.blocking.intervals import take
 from aiopravega.errors import (
     ConfigurationError,
 )
 from aiopravega.ledger import Interval
-from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
-from aiopravega.schema.open import register_schema
-from pravega_jobs.frames import StreamRange, range_of, read_table, scan_polars, write_arrow
+from pravega_jobs.frames import range_of, read_table, scan_polars, write_arrow
 from pravega_jobs.sandbox import replay
 
 __all__ = ["again", "both_days", "client", "flights", "process", "scope"]
@@ -176,74 +171,6 @@ def test_output_options_decode_both_sides(again):
         again(minutes, key="flight")
 
 
-@pytest.fixture
-def registry(pravega_emulator):
-    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
-
-
-def test_the_schema_of_the_output_encodes_and_decodes(client, scope, process, again, registry):
-    fields = [{"name": "id", "type": "long"}, {"name": "delay", "type": "double"}]
-    avro = json.dumps({"type": "record", "name": "Delay", "fields": fields})
-    output = StreamName(scope, "typed")
-    client.create_stream(output)
-    registry.run(register_schema(registry.asynchronous, output, SchemaInfo.of(SchemaFormat.AVRO, "Delay", avro)))
-
-    def typed(flights: pl.LazyFrame) -> pl.LazyFrame:
-        return minutes(flights).select("id", "delay")
-
-    def later(flights: pl.LazyFrame) -> pl.LazyFrame:
-        return typed(flights).with_columns(pl.col("delay") + 1)
-
-    process(0)
-    rows = typed(scan_polars(range_of(client, f"{scope}/flights"), **READ))
-    write_arrow(client, rows, output, f"typed {DAYS[0]}", registry=registry, encode="auto")
-    given: dict[str, Any] = {
-        "intervals": DAYS[0],
-        "compare_with": output,
-        "write_id": "typed {interval}",
-        "registry": registry,
-        "output_options": {"encode": "auto"},
-    }
-    again(typed, **given).assert_same()
-    [column] = again(later, **given).columns
-    assert (column.column, column.changed) == ("delay", 180)
-
-
-def test_an_interval_of_event_times_has_events_of_these_times_only(client, scope):
-    noon, stream = datetime(2026, 1, 5, 12, tzinfo=UTC), StreamName(scope, "timed")
-    times = (noon + timedelta(minutes=2), noon + timedelta(minutes=5))
-    for name in ("timed", "out"):
-        client.create_stream(f"{scope}/{name}")
-    with client.writer(stream) as writer:
-        for minute in range(10):
-            writer.write(json.dumps({"at": (noon + timedelta(minutes=minute)).isoformat()}).encode(), "a")
-    ledger, interval = client.cut_ledger(scope), Interval("ada", stream, interval_name(*times))
-    ledger.create()
-    whole = range_of(client, stream).range
-    ledger.claim(interval, whole, times=times)
-    ledger.finish(interval)
-    options: Any = {"decode": "json", "columns": "at timestamp", "event_time": "at"}
-    rows = read_table(StreamRange(client, stream, whole, times), **options)
-    write_arrow(client, rows, f"{scope}/out", "times")
-
-    def all_rows(events: pa.Table) -> pa.Table:
-        return events
-
-    result = replay(
-        client,
-        stream,
-        consumer="ada",
-        intervals=interval.name,
-        code=all_rows,
-        compare_with=f"{scope}/out",
-        write_id="times",
-        options=options,
-    )
-    result.assert_same()
-    assert result.intervals[0].now == 3
-
-
 def test_events_that_are_no_objects_are_refused_and_then_read_raw(client, scope, flights, process, again):
     def texts(flights: pl.LazyFrame) -> pl.LazyFrame:
         return minutes(flights).select(event=pl.format("{} {}", "id", "delay"), routing_key=pl.col("carrier"))
@@ -264,6 +191,10 @@ def test_events_that_are_no_objects_are_refused_and_then_read_raw(client, scope,
     assert (result.intervals[0].written_as, result.intervals[0].now) == (f"texts {DAYS[0]}", 180)
 
 
+def none(flights: pl.LazyFrame) -> pl.LazyFrame:
+    return flights.clear()
+
+
 @pytest.mark.usefixtures("both_days")
 def test_a_scratch_scope_gets_the_rows_once_for_each_code(again, client, scope):
     into = f"{scope}-scratch"
@@ -278,6 +209,9 @@ def test_a_scratch_scope_gets_the_rows_once_for_each_code(again, client, scope):
     assert scratch is not None
     [written] = client.written(scratch["stream"], scratch["write_id"])
     assert written.total_events == 179
+    nothing = again(none, into=into)
+    assert [(each.now, each.removed, each.is_same) for each in nothing.intervals] == [(0, 180, False)] * 2
+    assert [client.written(stream, each.scratch["write_id"])[0].total_events for each in nothing.intervals] == [0, 0]
     for used in (scope, "no name!"):
         with pytest.raises(ConfigurationError):
             again(minutes, into=used)
