@@ -317,6 +317,13 @@ class TableUnavailableError(LandingError):
     retryable = True
 
 
+# --- replays ------------------------------------------------------------------------------------------------
+
+
+class ReplayError(PravegaError):
+    """Code that is replayed has raised an error, which is the cause of this one."""
+
+
 # --- the emulator -------------------------------------------------------------------------------------------
 
 

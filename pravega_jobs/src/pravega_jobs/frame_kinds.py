@@ -1,9 +1,10 @@
-"""Kinds of frames that a function asks for by the annotation of a parameter, and that hosts give it.
+"""Kinds of frames that a function asks for by the annotation of its first parameter, and that hosts give it.
 
 A host reads annotations where neither Arrow nor the libraries of frames are installed.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -47,6 +48,26 @@ def need_arrow() -> None:
     need("arrow", "pyarrow", "numpy", "httpx")
 
 
+def range_parameter(function: Callable[..., object]) -> str:
+    """The name of a function's first parameter, which gets the range of a task.
+
+    Raises:
+        ConfigurationError: the function has none, or returns before its work is done.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise ConfigurationError(
+            f"{function.__name__} would return before the range is processed: write a function without async and yield"
+        )
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            return parameter.name
+        break
+    raise ConfigurationError(
+        f"{function.__name__} gets the range of a stream as its first argument, but has none: write "
+        "def task(events, …), and call it with a sensor's output"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class FrameKind:
     """A kind of frame: the package and the name of its class."""
@@ -76,6 +97,22 @@ class FrameKind:
                 f"{what} has the annotation {annotation!r}, but must have one of {FRAMES}: the class, or its text"
             )
         return cls(package, name)
+
+    @classmethod
+    def of_parameter(cls, function: Callable[..., Any], parameter: str) -> Self:
+        """The kind by the annotation of a function's parameter.
+
+        Raises:
+            ConfigurationError: there is none, or it names no frame.
+        """
+        what = f"the parameter {parameter!r} of {function.__name__}"
+        annotation = inspect.signature(function).parameters[parameter].annotation
+        if annotation is inspect.Parameter.empty:
+            raise ConfigurationError(
+                f"{what} says what it gets by its annotation, and has none: write one of {FRAMES}, as a class or as "
+                'its text, such as "polars.LazyFrame"'
+            )
+        return cls.of(annotation, what)
 
     def read(
         self,

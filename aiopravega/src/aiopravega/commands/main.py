@@ -31,6 +31,7 @@ TOPICS: Final = {
 OFFERED: Final = {
     "sql": "query ranges of streams by SQL; write what a query finds, exactly once (needs pravega-jobs[sql])",
     "errors": "errors of landings: events that could not be decoded, in errors tables (needs pravega-jobs[arrow])",
+    "replay": "run recorded intervals through other code, and compare with what was written (needs pravega-jobs[sql])",
     "export": "write a range of a stream to a file of Parquet, CSV or JSON (needs pravega-jobs[arrow])",
 }
 # The group of entry points by which they are offered; the name is that of the command.

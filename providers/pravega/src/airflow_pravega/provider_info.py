@@ -196,6 +196,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.upkeep",
             "operators.keep_table",
             "operators.late",
+            "operators.replay",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),
         "triggers": _modules(

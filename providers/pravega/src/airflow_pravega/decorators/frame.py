@@ -1,6 +1,5 @@
 """`@task.pravega`: a function that gets a range of a stream as a frame, without Spark, as a task."""
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from aiopravega.blocking.intervals import TakenRange
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.frames.range import PravegaFrameRangeOperator
-from pravega_jobs.frame_kinds import FRAMES, FrameKind
+from pravega_jobs.frame_kinds import FrameKind
 
 if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
@@ -28,7 +27,7 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
         if kwargs.get("into") is not None or kwargs.get("table") is not None:
             kwargs["multiple_outputs"] = True  # the result has the facts of the write or the landing
         super().__init__(python_callable=python_callable, **kwargs)
-        self.kind = _kind_of(python_callable, self.range_name)
+        self.kind = FrameKind.of_parameter(python_callable, self.range_name)
 
     def execute(self, context: Context) -> Any:
         """Call the function with the range as a frame, and write or land what it returns.
@@ -64,22 +63,6 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
             raise ConfigurationError(
                 f"{called} returns {type(made).__name__}, but for {target!r} it must return {TABLES}"
             )
-
-
-def _kind_of(function: Callable[..., Any], parameter: str) -> FrameKind:
-    """The kind of frame by the annotation of a parameter.
-
-    Raises:
-        ConfigurationError: there is none, or it names no frame.
-    """
-    what = f"the parameter {parameter!r} of {function.__name__}"
-    annotation = inspect.signature(function).parameters[parameter].annotation
-    if annotation is inspect.Parameter.empty:
-        raise ConfigurationError(
-            f"{what} says what it gets by its annotation, and has none: write one of {FRAMES}, as a class or as its "
-            'text, such as "polars.LazyFrame"'
-        )
-    return FrameKind.of(annotation, what)
 
 
 def pravega_task(

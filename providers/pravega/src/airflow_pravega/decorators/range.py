@@ -18,9 +18,9 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, range_read
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.tasks.arguments import range_parameter
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.ranges import task_range
+from pravega_jobs.frame_kinds import range_parameter
 
 
 class RangeFunctionOperator(DecoratedOperator, ProcessesInterval):

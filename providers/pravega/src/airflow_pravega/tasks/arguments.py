@@ -4,7 +4,6 @@ A mistake that is known early stops a DAG from being parsed, and not its runs. T
 task is known when the task runs: operators check it then, before they connect.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -99,26 +98,6 @@ def time_of(name: str, value: object) -> datetime:
 def in_order(values: Iterable[str]) -> list[str]:
     """Values as a list; a set is sorted, since its order differs between processes, and so would the DAG."""
     return sorted(values) if isinstance(values, AbstractSet) else list(values)
-
-
-def range_parameter(function: Callable[..., object]) -> str:
-    """The name of a function's first parameter, which gets the range of a task.
-
-    Raises:
-        ConfigurationError: the function has none, or returns before its work is done.
-    """
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise ConfigurationError(
-            f"{function.__name__} would return before the range is processed: write a function without async and yield"
-        )
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            return parameter.name
-        break
-    raise ConfigurationError(
-        f"{function.__name__} gets the range of a stream as its first argument, but has none: write "
-        "def task(events, …), and call it with a sensor's output"
-    )
 
 
 def whole_number(name: str, value: object) -> int:

@@ -19,9 +19,9 @@ from asgiref.sync import sync_to_async
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.take_over import explain_wait
 from aiopravega.ledger import Claimant, ClaimantState, CutLedger, CutRecord, IntervalState
-from airflow_pravega.tasks.arguments import range_parameter
 from airflow_pravega.tasks.failures import ProcessesInterval
 from airflow_pravega.tasks.identity import TEMPORARY_RUN, map_index
+from pravega_jobs.frame_kinds import range_parameter
 from pravega_jobs.identity.names import AIRFLOW
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,66 @@
+"""The function that is replayed: by itself or by its name, with the kind of frame that it asks for."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, Self, cast
+
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.frame_kinds import FrameKind, range_parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A function that makes a table of the frame of a range."""
+
+    call: Callable[[Any], Any]
+    name: str
+    kind: FrameKind
+
+    @classmethod
+    def of(cls, code: Callable[..., Any] | str) -> Self:
+        """Find a function, and what its first parameter asks for.
+
+        Args:
+            code: the function, also as `@task.pravega` has decorated it; or its text, `module:function`.
+
+        Raises:
+            ConfigurationError: there is no such function, it does not say which frame it gets, or needs more arguments.
+        """
+        found = _imported(code) if isinstance(code, str) else code
+        call = inspect.unwrap(found)
+        plain = call.func if isinstance(call, partial) else call
+        if not inspect.isroutine(plain):
+            raise ConfigurationError(f"{code!r} is not a function: give one, or its name as module:function")
+        name = f"{plain.__module__}:{plain.__qualname__}"
+        first = range_parameter(plain)
+        kind = FrameKind.of_parameter(plain, first)
+        needed = [
+            each.name
+            for each in list(inspect.signature(call).parameters.values())[1:]
+            if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        ]
+        if needed:
+            raise ConfigurationError(
+                f"{name} needs {', '.join(needed)} beside {first!r}: give them by functools.partial"
+            )
+        return cls(call, name, kind)
+
+
+def _imported(text: str) -> Callable[..., Any]:
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise ConfigurationError(f"{text!r} is not the name of a function: write module:function")
+    try:
+        found: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{text!r}: {error}. The module must be installed, in the folder of the command, or in PYTHONPATH"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"{text!r}: {module} has no {name!r}")
+        found = getattr(found, part)
+    return cast("Callable[..., Any]", found)  # the caller checks it
