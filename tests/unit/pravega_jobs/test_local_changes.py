@@ -161,3 +161,22 @@ def test_what_cannot_be_reduced_is_refused():
         pass
     with pytest.raises(ConfigurationError, match="but must be a pyarrow"), current_rows([{"id": 1}], ["id"]):
         pass
+
+
+def test_columns_may_be_named_as_the_reduction_names_its_own() -> None:
+    names = ("last", "last_0", "winners", "whole")
+    columns = pa.schema(
+        [("id", pa.int32()), *((name, pa.string()) for name in names), *(SCHEMA.field(each) for each in range(3, 6))]
+    )
+    rows = [
+        {"id": 1, **dict.fromkeys(names, "old"), "_change_type": "insert", "_sequence": b"\x01", "_unchanged": []},
+        {
+            "id": 1,
+            **dict.fromkeys(names),
+            "_change_type": "update_postimage",
+            "_sequence": b"\x02",
+            "_unchanged": names,
+        },
+    ]
+    with current_rows(pa.Table.from_pylist(rows, schema=columns), ["id"]) as found:
+        assert found.read_all().to_pylist() == [{"id": 1, **dict.fromkeys(names, "old"), "_unchanged": []}]

@@ -1,6 +1,6 @@
 """Tables from changes without Spark: the last change of each key, or all of them in order, by DuckDB in this process.
 
-DuckDB keeps the changes in a temporary database, which goes to disk when it outgrows memory. What each value is taken
+DuckDB keeps the changes within 1 GB of memory; the rest of them goes to a temporary folder. What each value is taken
 from is the rule of `change_frames`, which says the same for Spark. Of two changes at one position, the later event
 wins.
 """
@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -32,6 +31,7 @@ _ABOUT: Final = frozenset((*TYPES, *KEPT))
 _ORDER: Final = "_order of events"
 _CHANGES: Final = "changes"
 _ROWS: Final = 64 * 1024
+_MEMORY: Final = "1GB"
 _EMPTIED: Final = (
     "the range has a truncate, which no merge can follow: empty the target and merge what comes after it, or read with "
     "truncates=drop"
@@ -77,7 +77,8 @@ def current_rows(
             f"and ({emptied} is null or {_named(SEQUENCE)} > {emptied})"
         )
         kept = ", ".join(_named(name) for name in names if name not in _ABOUT or name == UNCHANGED)
-        query = f"select {kept} from ({_last(f'({left})', key, names)}) where {_named(CHANGE_TYPE)} <> 'delete'"
+        last = _last(database, f"({left})", key, names)
+        query = f"select {kept} from ({last}) where {_named(CHANGE_TYPE)} <> 'delete'"
         yield database.sql(query).to_arrow_reader(_ROWS)
 
 
@@ -112,7 +113,7 @@ def changes_to_merge(changes: Any, rules: MergeRules) -> Iterator[LocalChanges]:
         left = _CHANGES if snapshot is None else snapshot.applied(_CHANGES)
         if database.sql(f"select 1 from {left} where {_named(CHANGE_TYPE)} = 'truncate' limit 1").fetchall():
             raise ConfigurationError(_EMPTIED)
-        query = _in_order(left, rules.key, names) if rules.keeps_history else _last(left, rules.key, names)
+        query = _in_order(left, rules.key, names) if rules.keeps_history else _last(database, left, rules.key, names)
         query = query if snapshot is None else snapshot.plain(query)
         position = None if snapshot is None else snapshot.position
         yield LocalChanges(database.sql(query).to_arrow_reader(_ROWS), position)
@@ -139,8 +140,14 @@ def _stored(
         )
     check_sql_names(names, "the table of the changes")
     with tempfile.TemporaryDirectory(prefix="pravega-changes-") as folder:
-        config: dict[str, Any] = {"temp_directory": folder, "threads": 1}
-        with duckdb.connect(str(Path(folder) / "changes.db"), config=config) as database:
+        # One thread, so that the changes are read where the caller is. The numbers say their order.
+        config: dict[str, Any] = {
+            "temp_directory": folder,
+            "threads": 1,
+            "memory_limit": _MEMORY,
+            "preserve_insertion_order": False,
+        }
+        with duckdb.connect(config=config) as database:
             database.execute("SET TimeZone = 'UTC'")
             failures: list[PravegaError] = []
             database.register("given", _numbered(rows, failures))
@@ -181,28 +188,43 @@ def _numbered(rows: pa.RecordBatchReader, failures: list[PravegaError]) -> pa.Re
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _last(changes: str, key: Sequence[str], names: Sequence[str]) -> str:
-    """The query for one row of each key: of each column the last value that was sent."""
-    knows = UNCHANGED in names
+def _last(database: "duckdb.DuckDBPyConnection", changes: str, key: Sequence[str], names: Sequence[str]) -> str:
+    """The query for one row of each key: of each column the last value that was sent.
+
+    Numbers of changes are what is grouped: the one of the last change of a key, and of the last one that sent a column.
+    """
+    sent = _sometimes_unsent(database, changes, key, names)
+    latest = f"arg_max({_named(_ORDER)}, ({_named(SEQUENCE)}, {_named(_ORDER)}))"
+    numbers = [f"{latest} as last"]
+    joined = [f"{changes} as whole on whole.{_named(_ORDER)} = winners.last"]
+    for name, (number, part) in sent.items():
+        unsent = f"list_contains({_named(UNCHANGED)}, {_text(name)})"
+        numbers.append(f"{latest} filter (where {unsent} is not true) as {number}")
+        column = f"(select {_named(_ORDER)}, {_named(name)} from {changes})"
+        joined.append(f"{column} as {part} on {part}.{_named(_ORDER)} = winners.{number}")
     selected: list[str] = []
     for name in names:
-        if name in key:
-            selected.append(_named(name))
-        elif name == UNCHANGED:
-            never = [
-                f"case when bool_and(coalesce(list_contains({_named(UNCHANGED)}, {_text(each)}), false)) "
-                f"then {_text(each)} end"
-                for each in names
-                if each not in _ABOUT and each not in key
-            ]
-            listed = f"list_filter([{', '.join(never)}], lambda one: one is not null)" if never else "[]"
+        if name == UNCHANGED:
+            never = ", ".join(
+                f"case when winners.{number} is null then {_text(each)} end" for each, (number, _) in sent.items()
+            )
+            listed = f"list_filter([{never}], lambda one: one is not null)" if never else "[]"
             selected.append(f"cast({listed} as varchar[]) as {_named(name)}")
         else:
-            sent = f"list_contains({_named(UNCHANGED)}, {_text(name)}) is not true"
-            only = f" filter (where {sent})" if knows and name not in _ABOUT else ""
-            value = f"arg_max({{'value': {_named(name)}}}, ({_named(SEQUENCE)}, {_named(_ORDER)})){only}"
-            selected.append(f"({value}).value as {_named(name)}")
-    return f"select {', '.join(selected)} from {changes} group by {', '.join(map(_named, key))}"
+            selected.append(f"{sent[name][1] if name in sent else 'whole'}.{_named(name)}")
+    grouped = f"(select {', '.join(numbers)} from {changes} group by {', '.join(map(_named, key))})"
+    return f"select {', '.join(selected)} from {grouped} as winners join {' left join '.join(joined)}"
+
+
+def _sometimes_unsent(
+    database: "duckdb.DuckDBPyConnection", changes: str, key: Sequence[str], names: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """The columns that some change has not sent, each with two names for a query: of a number, and of its change."""
+    if UNCHANGED not in names:
+        return {}
+    found = {name for (name,) in database.sql(f"select distinct unnest({_named(UNCHANGED)}) from {changes}").fetchall()}
+    columns = [name for name in names if name in found and name not in _ABOUT and name not in key]
+    return {name: (f"last_{number}", f"part_{number}") for number, name in enumerate(columns)}
 
 
 def _in_order(changes: str, key: Sequence[str], names: Sequence[str]) -> str:
