@@ -62,7 +62,9 @@ def tell(context: Context, *facts: Facts) -> None:
     The asset of a stream gets the facts about this stream. Another asset, such as that of a table, gets the first
     facts. An alias becomes the asset of the stream that the task has written.
     """
-    task = context["task"]
+    task = context.get("task")
+    if task is None:
+        return  # an operator that is called outside a task has no events
     for outlet in task.outlets:
         if isinstance(outlet, AssetAlias):
             found = next((each for each in facts if each["kind"] == Kind.WRITE), None)
