@@ -74,6 +74,7 @@ OF_ARROW_IN_JOBS = (
     "pravega_jobs.frames",
     "pravega_jobs.late",
     "pravega_jobs.replays",
+    "pravega_jobs.sandbox",
     "pravega_jobs.commands.",
 )
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)

@@ -137,4 +137,4 @@ def test_what_cannot_be_checked_is_refused_at_once():
     with pytest.raises(ConfigurationError, match="must name the columns"):
         build_cdc_ghost_check("orders", stream="shop/orders", key_of_rows=[])
     with pytest.raises(ConfigurationError, match="tables of Delta and Iceberg"):
-        build_cdc_drift_check("orders", stream="shop/orders", table="postgres")
+        build_cdc_drift_check("orders", stream="shop/orders", table="parquet:/data")
