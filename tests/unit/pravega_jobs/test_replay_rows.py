@@ -129,3 +129,8 @@ def test_a_result_is_the_same_only_without_any_difference():
         result_of(0, KindsOfValues("v", None, "text")).assert_same()
     changed = result_of(1)
     assert (changed.is_same, changed.to_json()["same"], changed.total("changed")) == (False, False, 1)
+
+
+def test_bytes_that_are_no_text_differ_from_the_text_that_shows_them() -> None:
+    assert plain(b"\xff") != plain(b"\\xff")
+    assert plain("Köln".encode()) == "Köln"

@@ -74,7 +74,8 @@ def plain(value: Any) -> Any:
         case Decimal():
             return f"{value.normalize():f}" if value.is_finite() else str(value)
         case bytes():
-            return value.decode(errors="backslashreplace")
+            # Backslashes are doubled, so that no other bytes have this text.
+            return value.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
         case datetime():
             return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()
         case date() | time():
