@@ -1,8 +1,12 @@
 """Tables of a real PostgreSQL that changes are merged into: the contract of merged tables, and what only they have."""
 
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from typing import Any
 
+import psycopg2
 import pyarrow as pa
 import pytest
 from tests.integration.pravega_jobs.killed_merge_job import BEFORE, CHANGES
@@ -24,8 +28,10 @@ from tests.integration.pravega_jobs.test_merging_lakehouse import (
 from tests.system.airflow.postgres import find_programs
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing import Action
+from pravega_jobs.landing import Action, Postgres
+from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.merging import MergeRules, merge_changes
+from pravega_jobs.merging.engine.postgres import PostgresMerges
 from pravega_jobs.merging.state import state_of
 
 # Their own files run them over tables of files; here they run in a database.
@@ -185,3 +191,54 @@ def test_a_table_restored_alone_merges_its_ranges_again_in_their_order(lake, tab
     assert merge(table, merge_of(0), [(1, 10, "a", 1), (2, 20, "b", 2)]).counts.older == 2
     assert merge(table, merge_of(1), [(1, 11, "x", 11), (2, None, None, 12)]).action is Action.MERGE
     assert rows_of(table) == {1: (11, "x")}
+
+
+@pytest.mark.parametrize("primary", ["", ", primary key (id)"])
+def test_two_texts_of_one_key_in_a_range_are_refused(lake, table, primary):
+    lake.ask(f"create table {table.table} (id uuid, at bigint, _sequence bytea{primary}); select 1")
+    one = "5f0c3b1e-0000-4000-8000-000000000001"
+    rules = MergeRules.of("id", order_by="at", delete_column="gone")
+
+    def run(number, *rows):
+        changes = pa.table(dict(zip(("id", "at", "gone"), map(list, zip(*rows, strict=True)), strict=True)))
+        return merge_changes(changes, table, merge_of(number).landing, rules)
+
+    with pytest.raises(LandingError, match=f"takes for one key .*{one}"):
+        run(0, (one, 1, False), (one.upper(), 2, False))
+    with pytest.raises(LandingError, match=f"takes for one key .*{one}"):
+        run(0, (one, 1, False), (one.upper(), 2, True))
+    assert lake.ask(f"select * from {table.table}") == []
+    run(0, (one, 1, False))
+    assert run(1, (one.upper(), 2, True)).counts.deleted == 1
+
+
+def test_a_run_that_waited_sees_later_ranges_at_any_isolation(lake):
+    options = "options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
+    table = Postgres(lake.dsn + ("&" if "?" in lake.dsn else "?") + options, lake.table().table)
+    merge(table, merge_of(0), [(1, 10, "a", 1)])
+    ranges: list[tuple[Any, Any]] = [(merge_of(2), [(7, None, None, 21)]), (merge_of(1), [(7, 70, "x", 11)])]
+    waiting = f"select count(*) from pg_locks where relation = '{table.table}'::regclass and not granted"
+    with ThreadPoolExecutor(2) as threads, ExitStack() as stack:
+        target = PostgresMerges(table)
+        staged = [
+            stack.enter_context(target.staged(LocalRows(columns_of(rows)), each, shared=True)) for each, rows in ranges
+        ]
+        with closing(psycopg2.connect(lake.dsn)) as blocker, blocker.cursor() as cursor:
+            cursor.execute(f"lock table {table.table} in exclusive mode")
+            runs = []
+            for (each, _), copied in zip(ranges, staged, strict=True):
+                runs.append(threads.submit(target.commit, copied, each, in_order=True))
+                while lake.ask(waiting) != [(len(runs),)] and not runs[-1].done():
+                    time.sleep(0.01)
+            blocker.rollback()
+        assert runs[0].result().action is Action.MERGE
+        with pytest.raises(LandingError, match="range 2"):
+            runs[1].result()
+    assert rows_of(table) == {1: (10, "a")}
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "UTF8"])
+def test_texts_are_stored_whatever_the_encoding_of_the_client(lake, encoding):
+    table = Postgres(lake.dsn + ("&" if "?" in lake.dsn else "?") + f"client_encoding={encoding}", lake.table().table)
+    merge(table, merge_of(0), [(1, 10, "grün", 1)])
+    assert rows_of(lake.table()) == {1: (10, "grün")}

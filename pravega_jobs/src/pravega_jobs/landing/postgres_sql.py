@@ -17,6 +17,8 @@ _LIMITS: Final = {
     "keepalives_count": "3",
     "tcp_user_timeout": "120000",  # milliseconds
 }
+# COPY gets bytes of UTF-8, whatever the encoding of the database or of PGCLIENTENCODING is.
+_FIXED: Final = {"client_encoding": "UTF8"}
 # An error of a connection has no code, only the server's text. Waiting does not help after these.
 _REFUSALS: Final = (
     "authentication failed",
@@ -76,11 +78,14 @@ def connect(dsn: str) -> Any:
     except psycopg2.ProgrammingError:  # its text has the dsn, maybe with a password
         raise ConfigurationError("the DSN cannot be parsed: use postgresql://user@host/database") from None
     try:
-        return psycopg2.connect(**{**_LIMITS, **given})
+        connection = psycopg2.connect(**{**_LIMITS, **given, **_FIXED})
     except psycopg2.OperationalError as error:
         # By its class, not by a mark on it: Spark hands on the errors of its tasks as texts.
         kind = LandingError if any(text in str(error) for text in _REFUSALS) else TableUnavailableError
         raise kind(f"PostgreSQL cannot be reached: {error}") from None
+    # A run that has waited for a lock must see the notes of the run before it, whatever the database's default is.
+    connection.set_session(isolation_level="READ COMMITTED")
+    return connection
 
 
 def split_name(table: str) -> tuple[str | None, str]:

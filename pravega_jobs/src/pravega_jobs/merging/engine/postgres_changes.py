@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from aiopravega.errors import LandingError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
 from pravega_jobs.landing.postgres_copy import POSTGRES_TYPES
 from pravega_jobs.landing.postgres_growth import spark_types
@@ -95,13 +96,23 @@ class ChangesInDatabase:
         return f"t.{quoted(name)}{cast} is distinct from s.{quoted(name)}{cast}"
 
     def _check_complete(self) -> None:
-        """Check that each change has a key and a position."""
+        """Check that each change has a key, which no other change has, and a position."""
         needed = (*self.merge.rules.key, SEQUENCE_COLUMN)
         nulls = ", ".join(f"count(*) filter (where {quoted(name)} is null)" for name in needed)
         self.cursor.execute(f"select {nulls} from {self.staging}")
         for name, count in zip(needed, self.cursor.fetchone(), strict=True):
             if count:
                 raise incomplete(self.merge, count, name)
+        # Texts that differ may be one value of the table's type: nobody has found the last of their changes.
+        names = ", ".join(map(quoted, self.merge.rules.key))
+        self.cursor.execute(f"select {names} from {self.staging} group by {names} having count(*) > 1 limit 1")
+        found = self.cursor.fetchone()
+        if found is not None:
+            raise LandingError(
+                f"{self.merge}: the changes have several texts that PostgreSQL takes for one key "
+                f"{dict(zip(self.merge.rules.key, found, strict=True))}: write keys in one way, such as uuids in lower "
+                "case, before the merge. Nothing was changed"
+            )
 
     def _counted(self) -> Counts:
         """Count what will happen to the changes, and check that it may."""
