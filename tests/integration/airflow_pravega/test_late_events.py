@@ -132,11 +132,14 @@ def test_exactly_the_day_with_late_events_runs_again(client, orders, write, run,
 
 
 @pytest.mark.usefixtures("complete")
-def test_a_run_that_a_killed_search_has_left_is_cleared(client, orders, run, daily, search):
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_whose_later_claim_was_left_or_failed_is_cleared(client, orders, run, daily, search, fails):
     first = run(daily, day(2)).result("wait")
     record = client.cut_ledger(orders.scope).find(Interval(first["consumer"], orders, first["interval"]))
     times = (day(1), day(2))
-    claim_times_again(client, orders, first["consumer"], times, 2, claimant=record.claimant)
+    later = claim_times_again(client, orders, first["consumer"], times, 2, claimant=record.claimant)
+    if fails:
+        client.cut_ledger(orders.scope).fail(later.identity, "its task has failed", by="a task")
     assert [each["claim"] for each in search()["rerun"]] == [2]
     assert states(daily) == ["queued"]
 

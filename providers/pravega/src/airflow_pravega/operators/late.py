@@ -142,8 +142,9 @@ class PravegaLateEventsOperator(PravegaStreamOperator):
         own = claimant_of(context)
         for claimed in client.run(claimed_intervals(client.asynchronous, stream, consumer)):
             late, newest = due.get(claimed.name), claimed.records[-1]
-            # A search that was killed after the claim has not cleared the run: nobody else would.
-            is_left = claimed.claim > 1 and newest.state is IntervalState.OPEN
+            # A search that was killed after the claim has not cleared the run: nobody else would. Nor is there another
+            # one that names a later claim that has failed.
+            is_left = claimed.claim > 1 and newest.state in (IntervalState.OPEN, IntervalState.FAILED)
             if late is None and not is_left:
                 continue
             run, claim = newest.claimant, claimed.claim if late is None else late.next_claim
