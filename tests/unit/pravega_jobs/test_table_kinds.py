@@ -16,6 +16,7 @@ from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.intervals.reports.verify import FindingKind
 from pravega_jobs.landing import compared_table, holdings, land, shown_table, table_of
 from pravega_jobs.landing import targets as tables
+from pravega_jobs.landing.postgres_sql import connect
 from pravega_jobs.landing.rules import Action
 from pravega_jobs.merging.reading import merged_table
 from pravega_jobs.merging.state import merge_target, state_of
@@ -86,3 +87,10 @@ def test_the_command_finds_tables_by_an_entry_point_or_names_the_package():
         table_comparison([])
     with pytest.raises(ConfigurationError, match="several distributions compare tables"):
         table_comparison([*found, EntryPoint("other", "other.tables:compare", TABLES)])
+
+
+@pytest.mark.parametrize("address", ["user:secret/more@host/db", "user:first@secret@host/db"])
+def test_a_password_that_is_not_encoded_is_refused_and_not_shown(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="as %40, %3A and %2F") as refused:
+        connect(f"postgresql://{address}")
+    assert "secret" not in str(refused.value)

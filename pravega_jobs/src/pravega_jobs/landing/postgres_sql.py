@@ -77,6 +77,13 @@ def connect(dsn: str) -> Any:
         given = parse_dsn(dsn)
     except psycopg2.ProgrammingError:  # its text has the dsn, maybe with a password
         raise ConfigurationError("the DSN cannot be parsed: use postgresql://user@host/database") from None
+    # libpq repeats a host and a port in its errors: here they are pieces of a password that was not encoded. The name
+    # of a socket may begin with @.
+    port = given.get("port", "").replace(",", "")
+    if "@" in given.get("host", "")[1:] or (port and not port.isdecimal()):
+        raise ConfigurationError(
+            "the DSN has a host or a port that cannot be one: write @, : and / of a password as %40, %3A and %2F"
+        )
     try:
         connection = psycopg2.connect(**{**_LIMITS, **given, **_FIXED})
     except psycopg2.OperationalError as error:
