@@ -311,6 +311,10 @@ class LandingError(PravegaError):
     """A table cannot take the rows of an interval: it holds another range of it, or is not what the rows need."""
 
 
+class TooManyErrorsError(LandingError):
+    """A landing or a write has more events that cannot be decoded than it may have; nothing of it is visible."""
+
+
 class TableUnavailableError(LandingError):
     """The server of a table that rows are landed in cannot be reached, or did not finish: another try can succeed."""
 

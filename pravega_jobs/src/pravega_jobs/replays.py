@@ -104,7 +104,7 @@ def replay_errors(
     parsed = _options(options)
     target.repair()
     found = [each for each in list_errors(target, errors) if each.is_of(consumer, interval)]
-    counted = [each for each in found if each.state is not ErrorsState.NOT_COUNTED]
+    counted = [each for each in found if each.counts]
     for each in counted:
         each.check()
     decodings: dict[StreamName, Decoding] = {}

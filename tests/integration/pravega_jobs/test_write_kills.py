@@ -1,13 +1,9 @@
 """Writes of frames that are killed right before and right after each of their requests, and repeated."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
-from tests.faults.steps import Steps
 from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.write_job import ROWS, WRITE_ID
 
@@ -17,27 +13,6 @@ from pravega_jobs.frames import write_arrow
 __all__ = ["client", "scope"]
 # A write of these rows to two segments has so many steps at least: two for each request.
 FEWEST = 100
-
-
-@pytest.fixture
-def killed(tmp_path, pravega_config) -> Iterator[Callable[[StreamName, int], bool]]:
-    """Writes in a process that is killed at a step, from 1 on; False if it came to its end."""
-    steps = Steps(tmp_path)
-    command = [sys.executable, "-m", "tests.integration.pravega_jobs.write_job"]
-    command += [pravega_config.controller_uri, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
-
-        def killed(stream: StreamName, step: int) -> bool:
-            assert program.stdin is not None
-            assert program.stdout is not None
-            steps.plan(step)
-            print(stream, file=program.stdin, flush=True)
-            answer = program.stdout.readline().strip()
-            assert answer in {"True", "False"}
-            return answer == "True"
-
-        yield killed
-        program.terminate()
 
 
 @pytest.fixture
@@ -57,15 +32,15 @@ def check_once(client):
 
 
 @pytest.mark.parametrize("every", [31, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
-def test_a_write_killed_twice_at_a_request_and_repeated_is_there_once(client, scope, killed, check_once, every):
+def test_a_write_killed_twice_at_a_request_and_repeated_is_there_once(client, scope, killed_write, check_once, every):
     streams: list[StreamName] = []
     for step in range(1, 1000, every):
         stream = StreamName(scope, f"sums{step}")
         assert client.create_stream(stream, ScalingPolicy.fixed(2))
         streams.append(stream)
-        if not killed(stream, step):
+        if not killed_write(stream, step):
             break
-        killed(stream, step)
+        killed_write(stream, step)
         write_arrow(client, pa.Table.from_pylist(ROWS), stream, WRITE_ID)
         assert not write_arrow(client, pa.Table.from_pylist(ROWS), stream, WRITE_ID).by_this_try
         check_once(stream)

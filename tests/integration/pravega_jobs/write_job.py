@@ -1,13 +1,14 @@
 """Writes of frames in processes that may be killed at a request, as `tests.faults.steps` plans it.
 
-Run as a program, it writes once for each line of its input, a stream, each time in a fork of its own: libraries are
-imported once, and no fork has threads of gRPC before it writes.
+Run as a program, it writes once for each line of its input, a stream, or also an errors stream, each time in a fork of
+its own: libraries are imported once, and no fork has threads of gRPC before it writes.
 """
 
 import os
 import signal
 import sys
 import traceback
+from typing import Any
 
 from tests.faults.steps import VARIABLE, count
 
@@ -16,6 +17,22 @@ WRITE_ID = "sums of 2026-01-05"
 ROWS = [
     {"city": city, "rides": number, "routing_key": city} for number in range(6) for city in ("Oslo", "Rome", "Bari")
 ]
+# Events that were no rows.
+BAD = [b"no json", b"\xff"]
+
+
+def rows_and_errors() -> Any:
+    """The rows, and an error for each bad event."""
+    import pyarrow as pa
+
+    from pravega_jobs.error_rows import ERROR_TYPE
+
+    errors = [
+        {"event": event, "pointer": f"shop/rides/0.#epoch.0:{at}-{len(event) + 8}", "reason": "odd"}
+        for at, event in enumerate(BAD)
+    ]
+    rows = pa.Table.from_pylist([*ROWS, *({"city": None} for _ in BAD)])
+    return rows.append_column("_error", pa.array([*(None for _ in ROWS), *errors], ERROR_TYPE))
 
 
 def main(uri: str, steps: str) -> None:
@@ -27,15 +44,16 @@ def main(uri: str, steps: str) -> None:
     from aiopravega.blocking import PravegaClient
     from pravega_jobs.frames import write_arrow
 
-    def write(stream: str) -> None:
+    def write(stream: str, errors: str | None = None) -> None:
+        rows = pa.Table.from_pylist(ROWS) if errors is None else rows_and_errors()
         with PravegaClient(PravegaConfig(controller_uri=uri)) as client:
-            write_arrow(client, pa.Table.from_pylist(ROWS).to_reader(max_chunksize=5), stream, WRITE_ID)
+            write_arrow(client, rows.to_reader(max_chunksize=5), stream, WRITE_ID, errors=errors)
 
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             try:
-                write(line.strip())
+                write(*line.split())
             except BaseException:  # noqa: BLE001  the fork must end here, whatever it was
                 traceback.print_exc()
                 os._exit(1)

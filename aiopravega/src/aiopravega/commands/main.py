@@ -30,10 +30,12 @@ TOPICS: Final = {
 # Commands of other distributions, and what has to be installed for each.
 OFFERED: Final = {
     "sql": "query ranges of streams by SQL; write what a query finds, exactly once (needs pravega-jobs[sql])",
-    "errors": "errors of landings: events that could not be decoded, in errors tables (needs pravega-jobs[arrow])",
+    "errors": "dead letters: events that could not be decoded; also `pravega dead` (needs pravega-jobs[arrow])",
     "replay": "run recorded intervals through other code, and compare with what was written (needs pravega-jobs[sql])",
     "export": "write a range of a stream to a file of Parquet, CSV or JSON (needs pravega-jobs[arrow])",
 }
+# Other words for commands, for people who look for them.
+_ALSO: Final = {"dead": "errors"}
 # The group of entry points by which they are offered; the name is that of the command.
 _COMMANDS: Final = "aiopravega.commands"
 
@@ -43,6 +45,7 @@ class _Pravega(Topic):
         return [*TOPICS, *OFFERED]
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        name = _ALSO.get(name, name)
         if name in OFFERED:
             return offered(name, entry_points(group=_COMMANDS, name=name))
         if name not in TOPICS:

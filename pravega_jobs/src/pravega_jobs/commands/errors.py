@@ -1,4 +1,4 @@
-"""The command `pravega errors`: the errors of landings, in errors tables and streams, and which of them count."""
+"""The command `pravega errors`, also `pravega dead`: errors in errors tables and streams, and which of them count."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -12,12 +12,19 @@ from pravega_jobs.commands.ranges import READ_OPTION, check_named, connected_reg
 from pravega_jobs.frame_kinds import need_arrow
 
 if TYPE_CHECKING:
-    from pravega_jobs.landing import IntervalErrors
+    from pravega_jobs.landing import IntervalErrors, LandingTable, WrittenStream
 
-command = Topic(name="errors", help="Errors of landings: events that could not be decoded, in tables and streams.")
-_TABLE: Final = Argument("table", "TABLE", "whose rows were landed: parquet:/folder, delta:/folder, iceberg:…")
+command = Topic(
+    name="errors", help="Errors, or dead letters: events that could not be decoded, in errors tables and streams."
+)
+_TABLE: Final = Argument(
+    "table", "TABLE|STREAM", "that has the rows: parquet:/folder, delta:/folder, iceberg:…, or stream:scope/name"
+)
 _ERRORS: Final = Option(
     ["--errors"], metavar="TABLE", help="the errors table or stream; default: those that the notes of the table name"
+)
+_LEDGER: Final = Option(
+    ["--commit-ledger"], metavar="SCOPE/TABLE", help="of the writes to a stream; default: the one in its scope"
 )
 _INTERVAL: Final = Option(["--interval"], metavar="NAME", help="of this interval only")
 _CONSUMER: Final = Option(["--consumer"], metavar="NAME", help="of this consumer only")
@@ -26,13 +33,16 @@ _LISTED: Final = ("consumer", "interval", "generation", "state", "landed", "foun
 _COLUMNS: Final = ("interval_name", "generation", "pointer", "reason", "event")
 
 
-@verb(command, "list", _TABLE, _ERRORS, has_client=False)
+@verb(command, "list", _TABLE, _ERRORS, _LEDGER, has_client=False)
 async def _list(options: Options) -> int:
-    """List the errors of each landing of a table: counted, missing, or not counted. Missing ones are exit status 1."""
+    """List the errors of each landing of a table, or of each write to a stream. Missing ones are exit status 1.
+
+    They are counted, missing, not counted, or replayed.
+    """
     from pravega_jobs.landing import ErrorsState, list_errors  # libraries of tables
 
     with interrupted_at_once():
-        found = list_errors(options.table, options.errors)
+        found = list_errors(_target(options), options.errors)
     values = [each.to_json() for each in found]
     rows = [[value[name] for name in _LISTED] for value in values]
     missing = any(each.state is ErrorsState.MISSING for each in found)
@@ -44,6 +54,7 @@ async def _list(options: Options) -> int:
     "show",
     _TABLE,
     _ERRORS,
+    _LEDGER,
     _INTERVAL,
     _CONSUMER,
     Option(["--max", "most"], type=click.IntRange(min=1), default=20, metavar="N", help="the most errors (20)"),
@@ -51,13 +62,13 @@ async def _list(options: Options) -> int:
 )
 async def _show(options: Options) -> int:
     """Show errors that count: where each event is, the reason, and the event itself."""
-    from pravega_jobs.landing import ErrorsState, list_errors
+    from pravega_jobs.landing import list_errors
 
     with interrupted_at_once():
         wanted = [
             each
-            for each in list_errors(options.table, options.errors)
-            if each.state is not ErrorsState.NOT_COUNTED and each.is_of(options.consumer, options.interval)
+            for each in list_errors(_target(options), options.errors)
+            if each.counts and each.is_of(options.consumer, options.interval)
         ]
         found = list(islice((row for each in wanted for row in _rows(each)), options.most))
     shown = [[_text(row[name]) for name in _COLUMNS] for row in found]
@@ -109,6 +120,12 @@ async def _replay(options: Options) -> int:
     header = ("consumer", "interval", "generation", "errors", "left", "rows", "reason")
     shown = [[_text("" if value is None else value) for value in each.values()] for each in values]
     return show(options, values, table(header, shown), yes=not any(each.left for each in done))
+
+
+def _target(options: Options) -> "LandingTable | WrittenStream":
+    from pravega_jobs.landing import WrittenStream, table_of
+
+    return WrittenStream.of_text(options.table, options.commit_ledger) or table_of(options.table)
 
 
 def _rows(of: "IntervalErrors") -> Any:

@@ -5,10 +5,11 @@ The thread of the caller makes the batches, and may read them from the cluster m
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import CommitProtocol, CommitRecord, WriteJob
+from aiopravega.ledger import CommitProtocol, CommitRecord, WriteErrors, WriteJob, check_same_errors
 from aiopravega.ledger.commits.protocol import DEFAULT_RETAIN
 from aiopravega.names import StreamName
 from pravega_jobs.events.writes import EventTally, already_written, begin_events
@@ -28,6 +29,16 @@ class EventBatch:
         tally.add(zip(self.events, keys, strict=True))
 
 
+class KeepsErrors(Protocol):
+    """The errors of a write, which are known when all its batches were made."""
+
+    def note(self) -> WriteErrors:
+        """The note of the errors, for the record of the write."""
+
+    def put(self, rows: int) -> WriteErrors:
+        """Put them where they go, before the write is decided; `rows` is the number of its events."""
+
+
 def write_event_batches(
     client: PravegaClient,
     stream: StreamName,
@@ -37,6 +48,7 @@ def write_event_batches(
     generation: int = 1,
     claimant: str | None = None,
     retain: float | None = DEFAULT_RETAIN,
+    errors: KeepsErrors | None = None,
 ) -> Written:
     """Write events exactly once: a further call with the same write id and the same events adds nothing.
 
@@ -53,6 +65,7 @@ def write_event_batches(
         generation: the generation of the write; 2 writes other events after 1.
         claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
         retain: for how many seconds the ledger remembers the write at least; None: forever.
+        errors: those of the source of the events; None: they are not kept. The record of the write names them.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
@@ -70,13 +83,20 @@ def write_event_batches(
     if job.done is not None:
         for batch in batches:
             batch.count(tally)
-        return already_written(job.done, tally, began)
-    record = _write(client, protocol, job, batches, tally)
+        written = already_written(job.done, tally, began)
+        check_same_errors(job.done, None if errors is None else errors.note())
+        return written
+    record = _write(client, protocol, job, batches, tally, errors)
     return Written(record, True, time.monotonic() - began)
 
 
 def _write(
-    client: PravegaClient, protocol: CommitProtocol, job: WriteJob, batches: Iterable[EventBatch], tally: EventTally
+    client: PravegaClient,
+    protocol: CommitProtocol,
+    job: WriteJob,
+    batches: Iterable[EventBatch],
+    tally: EventTally,
+    errors: KeepsErrors | None,
 ) -> CommitRecord:
     transaction = client.open_transaction(job.sink)
     try:
@@ -85,6 +105,8 @@ def _write(
             transaction.write_many(batch.events, batch.routing_keys)
         transaction.flush()
         witnessed_at = transaction.witnessed_at()
+        if errors is not None:
+            job = replace(job, errors=errors.put(tally.rows.events))
     except BaseException:
         transaction.detach()
         client.run(protocol.abandon(job, [transaction.txn_id]))

@@ -11,6 +11,7 @@ from pravega_jobs.landing.postgres import Postgres
 from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, Standing, decide
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
 from pravega_jobs.landing.targets import catalog_table, folder_of, kind_of_table, shown_table, table_of
+from pravega_jobs.landing.written_streams import WrittenStream
 
 __all__ = [
     "Action",
@@ -27,6 +28,7 @@ __all__ = [
     "Postgres",
     "Standing",
     "TableKind",
+    "WrittenStream",
     "catalog_table",
     "compare",
     "compared_table",

@@ -1,4 +1,4 @@
-"""Errors streams: each error of a landing is one event, written once, under a write id that the landing's note names.
+"""Errors streams: each error of a landing or a write is one event, written once, under a name that its note has.
 
 An event is a JSON object with the columns of an errors table, also `_consumer` and `_interval`: consumer and name of
 the errors. The write id has both. A stream cannot take events back: errors of runs that were killed, and of older
@@ -80,7 +80,15 @@ class ErrorsStream(ErrorsSink):
                 f"the errors of {self.stream} cannot go into the same stream: each would be read again, as an event "
                 "of the next range. Name another stream"
             )
-        with self._connected() as client:
+        self.check_exists()
+
+    def check_exists(self) -> None:
+        """Check that the stream exists.
+
+        Raises:
+            StreamNotFoundError: it does not.
+        """
+        with connected(self.client) as client:
             if not client.stream_exists(self.stream):
                 raise StreamNotFoundError(
                     f"the errors stream {self.stream} does not exist: make it, for example with pravega streams create"
@@ -93,31 +101,40 @@ class ErrorsStream(ErrorsSink):
             LandingError: an error is too long for an event; or an earlier run has written them, and the stream has lost
                 some since.
         """
-        write_id = write_id_of(landing.interval.consumer, landing.interval.name)
-        with self._connected() as client:
+        self.put_under(rows, landing.interval.consumer, landing.interval.name, landing)
+
+    def put_under(self, rows: "pa.Table", consumer: str, name: str, what: object) -> None:
+        """Write errors once under the consumer and the name of a landing or a write, which is `what` for messages.
+
+        Raises:
+            LandingError: as `put`.
+        """
+        write_id = write_id_of(consumer, name)
+        with connected(self.client) as client:
             record = self._record(client, write_id)
             if record is None:
-                self._write(client, write_id, rows, landing)
+                self._write(client, write_id, _letters(rows, consumer, name, what))
                 return
-            found = self._count(client, record, landing)
+            found = self._count(client, record, consumer, name)
         if found != rows.num_rows:
             raise LandingError(
-                f"{landing}: an earlier run has written {rows.num_rows} errors to {self.stream} as write {write_id!r}, "
+                f"{what}: an earlier run has written {rows.num_rows} errors to {self.stream} as write {write_id!r}, "
                 f"and {found} are there: retention has removed some, or the stream was truncated. Land the interval as "
                 "its next generation, which writes them again. Nothing was changed"
             )
 
     def count(self, landing: Landing) -> int:
         """The number of errors that the stream has of a landing of errors."""
-        write_id = write_id_of(landing.interval.consumer, landing.interval.name)
-        with self._connected() as client:
+        one = landing.interval
+        write_id = write_id_of(one.consumer, one.name)
+        with connected(self.client) as client:
             record = self._record(client, write_id)
-            return 0 if record is None else self._count(client, record, landing)
+            return 0 if record is None else self._count(client, record, one.consumer, one.name)
 
     def all(self) -> list[StoredErrors]:
         """All errors in the stream; it is read as a whole."""
         found: Counter[tuple[str, str]] = Counter()
-        with self._connected() as client:
+        with connected(self.client) as client:
             if not client.stream_exists(self.stream):
                 return []
             for batch in self._batches(client, _EVERYTHING):
@@ -128,7 +145,7 @@ class ErrorsStream(ErrorsSink):
         """Errors batch by batch."""
         from pravega_jobs.error_rows import TABLE_COLUMNS
 
-        with self._connected() as client:
+        with connected(self.client) as client:
             record = self._record(client, write_id_of(errors.consumer, errors.name))
             wanted = _EVERYTHING if record is None else _range_of(client, record)
             for batch in self._batches_of(client, wanted, errors.consumer, errors.name):
@@ -137,31 +154,20 @@ class ErrorsStream(ErrorsSink):
     def take_out(self, is_other: Callable[[Holding], bool]) -> None:
         """Nothing: events cannot be taken out of a stream."""
 
-    @contextmanager
-    def _connected(self) -> Iterator[PravegaClient]:
-        if self.client is not None:
-            yield self.client
-            return
-        with PravegaClient() as client:
-            yield client
-
     def _record(self, client: PravegaClient, write_id: str) -> CommitRecord | None:
         return client.run(finished_write(client.asynchronous, self.stream, write_id))
 
-    def _write(self, client: PravegaClient, write_id: str, rows: "pa.Table", landing: Landing) -> None:
+    def _write(self, client: PravegaClient, write_id: str, letters: Iterable[EventBatch]) -> None:
         try:
-            # The note of the landing names the write for as long as the table has its rows.
-            write_event_batches(client, self.stream, write_id, _letters(rows, landing), retain=None)
+            # The note of the landing or the write names this one for as long as the rows are there.
+            write_event_batches(client, self.stream, write_id, letters, retain=None)
         except (WriteIdReusedError, WriteSupersededError):
-            # Another run of the landing was first, with the same events: only times or reasons differ.
+            # Another run of the same work was first, with the same events: only times or reasons differ.
             if self._record(client, write_id) is None:
                 raise
 
-    def _count(self, client: PravegaClient, record: CommitRecord, landing: Landing) -> int:
-        one = landing.interval
-        return sum(
-            batch.num_rows for batch in self._batches_of(client, _range_of(client, record), one.consumer, one.name)
-        )
+    def _count(self, client: PravegaClient, record: CommitRecord, consumer: str, name: str) -> int:
+        return sum(batch.num_rows for batch in self._batches_of(client, _range_of(client, record), consumer, name))
 
     def _batches_of(
         self, client: PravegaClient, wanted: StreamCutRange, consumer: str, name: str
@@ -190,6 +196,16 @@ class ErrorsStream(ErrorsSink):
             yield pa.RecordBatch.from_arrays(found, schema=columns).filter(named)
 
 
+@contextmanager
+def connected(client: PravegaClient | None) -> Iterator[PravegaClient]:
+    """The client, or one that is opened by the settings of the environment, and closed."""
+    if client is not None:
+        yield client
+        return
+    with PravegaClient() as opened:
+        yield opened
+
+
 def write_id_of(consumer: str, name: str) -> str:
     """The write id of the errors that have a name, which a landing of a consumer has."""
     return f"{name} of {consumer}"
@@ -208,7 +224,7 @@ def _letter_columns() -> "pa.Schema":
     return pa.schema([*TABLE_COLUMNS, *(pa.field(name, pa.string()) for name in OWN_COLUMNS)])
 
 
-def _letters(rows: "pa.Table", landing: Landing) -> Iterator[EventBatch]:
+def _letters(rows: "pa.Table", consumer: str, name: str, what: object) -> Iterator[EventBatch]:
     """The events of errors, with their routing keys where they are known.
 
     Raises:
@@ -218,7 +234,7 @@ def _letters(rows: "pa.Table", landing: Landing) -> Iterator[EventBatch]:
 
     from aiopravega.schema.json.columns.encoder import JsonEncoder
 
-    columns, names = _letter_columns(), (landing.interval.consumer, landing.interval.name)
+    columns, names = _letter_columns(), (consumer, name)
     encoder = JsonEncoder(columns.names)
     for batch in rows.to_batches(_MOST_EVENTS):
         own = [pa.repeat(pa.scalar(each), batch.num_rows) for each in names]
@@ -226,7 +242,7 @@ def _letters(rows: "pa.Table", landing: Landing) -> Iterator[EventBatch]:
         for event, pointer in zip(events, batch["pointer"].to_pylist(), strict=True):
             if len(event) > MAX_EVENT:
                 raise LandingError(
-                    f"{landing}: the error at {pointer} has {len(event):,} bytes as an event of an errors stream, with "
+                    f"{what}: the error at {pointer} has {len(event):,} bytes as an event of an errors stream, with "
                     f"the event in base64, and an event may have {MAX_EVENT:,}. Use an errors table. Nothing was "
                     "changed"
                 )

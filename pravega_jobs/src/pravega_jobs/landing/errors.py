@@ -1,5 +1,7 @@
 """Errors of a landing: what their sink, a table or a stream, gets of it, and which of its errors count.
 
+The rules for limits, names and rows of errors are also those of writes (`landing.write_errors`).
+
 The errors are put there first, once, under an interval of their own. Its name has a digest of the errors. Then the rows
 are committed, with a note that names this interval: this commit decides for both. So errors of a run that was killed
 between both do not count, nor do errors of a run that found others. The run that commits takes them out of an errors
@@ -13,11 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import ConfigurationError, LandingError, TooManyErrorsError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.error_sinks import ErrorsSink, ErrorsTable
 from pravega_jobs.landing.error_streams import ErrorsStream
-from pravega_jobs.landing.rows import Rows
 from pravega_jobs.landing.rules import HeldErrors, Holding, Landing
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import table_of
@@ -35,7 +36,7 @@ _PERCENT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 @dataclass(frozen=True, slots=True)
 class MostErrors:
-    """The most errors that a landing may have: a number, or a part of its rows and errors together in percent."""
+    """The most errors that rows may have: a number, or a part of the rows and errors together in percent."""
 
     number: int | None = None
     percent: float | None = None
@@ -60,11 +61,11 @@ class MostErrors:
             )
         return cls(number=int(text))
 
-    def check(self, errors: "pa.StructArray", rows: int, landing: Landing) -> None:
-        """Refuse a landing with more errors.
+    def check(self, errors: "pa.StructArray", rows: int, what: object) -> None:
+        """Refuse rows with more errors; `what` is their landing or write, for the message.
 
         Raises:
-            LandingError: the message has the first error.
+            TooManyErrorsError: the message has the first error.
         """
         count = len(errors)
         too_many = self.number is not None and count > self.number
@@ -74,8 +75,8 @@ class MostErrors:
             return
         limit = self.number if self.percent is None else f"{self.percent:g}%"
         first = errors[0].as_py()
-        raise LandingError(
-            f"{landing}: {count} of {count + rows} rows are errors, and most_errors is {limit}. The first, at "
+        raise TooManyErrorsError(
+            f"{what}: {count} of {count + rows} rows are errors, and most_errors is {limit}. The first, at "
             f"{first['pointer']}: {first['reason']}. Mend the options of decoding, or allow more. Nothing was changed"
         )
 
@@ -91,21 +92,24 @@ def check_errors(errors: "LandingTable | ErrorsSink | str | None", most_errors: 
     return MostErrors.parse(most_errors)
 
 
-def check_error_column(rows: Rows, beside: "ErrorsBeside | None") -> None:
+def check_error_column(found: str | None, sink: ErrorsSink | None) -> None:
     """Check that rows have the column of errors if there is a sink for them, and only then.
 
+    Args:
+        found: the type of the column `_error` of the rows, as Spark's `simpleString` spells it; None: they have none.
+        sink: of the errors.
+
     Raises:
-        ConfigurationError: it is missing, has another type, or has no sink to go to.
+        ConfigurationError: the column is missing, has another type, or has no sink to go to.
     """
-    found = rows.types().get(ERROR)
-    if beside is None and found == ERROR_SQL:
+    if sink is None and found == ERROR_SQL:
         raise ConfigurationError(
             f"the rows have the column {ERROR!r}, and those with an error are events that cannot be decoded: give "
             "errors, the errors table or stream that gets them, or leave out these rows and this column"
         )
-    if beside is not None and found != ERROR_SQL:
+    if sink is not None and found != ERROR_SQL:
         raise ConfigurationError(
-            f"{beside.sink.location()} gets the rows with an error in the column {ERROR!r}, which is "
+            f"{sink.location()} gets the rows with an error in the column {ERROR!r}, which is "
             f"{found or 'missing'}: read the events with on_error=dead, and keep that column as it is, {ERROR_SQL}"
         )
 
@@ -189,11 +193,26 @@ class ErrorsBeside:
         self.sink.take_out(is_other)
 
     def _landing(self, errors: "pa.StructArray", landing: Landing) -> Landing:
-        name = f"{landing.generation}-{digest(self.target.location())}-{_digest_of(errors, landing)}"
-        interval = Interval(
-            landing.interval.consumer, landing.interval.stream, f"{landing.interval.name} errors {name}"
-        )
-        return Landing(interval, landing.cuts, of_times=True)
+        one, cuts = landing.interval, (landing.cuts.start.to_text(), landing.cuts.end.to_text())
+        name = errors_name(errors, one.name, landing.generation, self.target.location(), *cuts)
+        return Landing(Interval(one.consumer, one.stream, name), landing.cuts, of_times=True)
+
+
+def errors_name(errors: "pa.StructArray", interval: str, generation: int, target: str, *about: str) -> str:
+    """The name under which a sink has errors: other events have another one, in whatever order they are.
+
+    Reasons are no part of it: they may have other words next time.
+
+    Args:
+        errors: values of the column `_error`.
+        interval: the name of the interval of the rows among which they were found.
+        generation: of these rows.
+        target: the location of the table of these rows, or the text of their stream.
+        about: the cuts of the range, or the write id.
+    """
+    values: Iterable[Any] = errors.to_pylist()
+    each = sorted(hashlib.sha256(f"{one['pointer']}\0".encode() + (one["event"] or b"")).hexdigest() for one in values)
+    return f"{interval} errors {generation}-{digest(target)}-{digest(*about, *each)}"
 
 
 def errors_rows(errors: "pa.StructArray", landing: Landing, target: str) -> "pa.Table":
@@ -206,16 +225,25 @@ def errors_rows(errors: "pa.StructArray", landing: Landing, target: str) -> "pa.
     """
     import pyarrow as pa
 
+    streams = pa.repeat(pa.scalar(str(landing.interval.stream)), len(errors))
+    return rows_of_errors(errors, streams, landing.interval.name, landing.generation, target)
+
+
+def rows_of_errors(
+    errors: "pa.StructArray", streams: "pa.Array", interval: str, generation: int, target: str
+) -> "pa.Table":
+    """Errors with the columns of an errors table; `streams` has the stream of each, as `scope/stream`."""
+    import pyarrow as pa
+
     from pravega_jobs.error_rows import TABLE_COLUMNS
 
     constants: dict[str, Any] = {
-        "stream": str(landing.interval.stream),
-        "interval_name": landing.interval.name,
-        "generation": landing.generation,
+        "interval_name": interval,
+        "generation": generation,
         "target": target,
         "failed_at": datetime.now(UTC),
     }
-    columns = dict(zip((each.name for each in errors.type), errors.flatten(), strict=True))
+    columns = dict(zip((each.name for each in errors.type), errors.flatten(), strict=True)) | {"stream": streams}
     columns |= {
         name: pa.repeat(pa.scalar(value, TABLE_COLUMNS.field(name).type), len(errors))
         for name, value in constants.items()
@@ -231,10 +259,3 @@ def _errors_landing(holding: Holding, name: str) -> Landing:
 def digest(*parts: str) -> str:
     """A digest of some texts, as the names of errors' intervals have it."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
-
-
-def _digest_of(errors: "pa.StructArray", landing: Landing) -> str:
-    """A digest of the range and of the events that are errors, in any order. Reasons may have other words next time."""
-    values: Iterable[Any] = errors.to_pylist()
-    each = sorted(hashlib.sha256(f"{one['pointer']}\0".encode() + (one["event"] or b"")).hexdigest() for one in values)
-    return digest(landing.cuts.start.to_text(), landing.cuts.end.to_text(), *each)

@@ -16,6 +16,7 @@ from pravega_jobs.landing.rules import Evolution, Holding, Landed, Landing, choi
 from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import check_partitions, table_of
+from pravega_jobs.spark.options import ERROR
 
 
 def land(
@@ -92,7 +93,7 @@ def land(
         return Landed(action, held)
     rows = _rows(frame)
     check_columns(rows.names)
-    check_error_column(rows, beside)
+    check_error_column(rows.types().get(ERROR), None if beside is None else beside.sink)
     if beside is None:
         with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
             return target.commit(staged, landing)

@@ -21,7 +21,8 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.commits.cleanup import abort_leftovers, sweep
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.contents import PartitionCommit
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
+from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.ledger.stored_json import (
     StoredStream,
@@ -31,10 +32,10 @@ from aiopravega.ledger.stored_json import (
 )
 from aiopravega.names import StreamName
 
-RECORD_VERSION: Literal[4] = 4
+RECORD_VERSION: Literal[5] = 5
 # The first version that has a checksum, and is read as it is.
 _CHECKED_VERSION: Literal[3] = 3
-_READ_VERSIONS: Final = (1, 2, _CHECKED_VERSION, RECORD_VERSION)
+_READ_VERSIONS: Final = (1, 2, _CHECKED_VERSION, 4, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
@@ -53,7 +54,7 @@ PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")
 _LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
-def _as_of_now(_: int) -> Literal[4]:
+def _as_of_now(_: int) -> Literal[5]:
     """The version in which a record that was read is stored again."""
     return RECORD_VERSION
 
@@ -71,24 +72,6 @@ class CommitState(StrEnum):
     REOPENED = "reopened"
 
 
-class PartitionCommit(BaseModel):
-    """One partition of a write: its transaction and what is in it.
-
-    `bytes` counts the events with their headers. `hashes` is the sum of the rows' hashes (`Fingerprint`), None in a
-    record of an older release. `checksum` is made by the writer of the hashes in the order of the partition's rows, so
-    that a repetition of the partition can be recognised.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    partition: int = Field(ge=0)
-    txn_id: UUID
-    events: int = Field(ge=0)
-    bytes: int = Field(ge=0)
-    checksum: str
-    hashes: int | None = Field(default=None, ge=0, lt=1 << 64)
-
-
 class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
@@ -100,13 +83,13 @@ class CommitRecord(BaseModel):
     None: forever. `witnessed_at` is a time of the servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
-    after all was visible; None: it was not noted. `earlier` are the records of the earlier generations of the write,
-    the first one first.
+    after all was visible; None: it was not noted. `errors` are those of its source, if they are kept. `earlier` are the
+    records of the earlier generations of the write, the first one first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Annotated[Literal[3, 4], AfterValidator(_as_of_now)] = RECORD_VERSION
+    version: Annotated[Literal[3, 4, 5], AfterValidator(_as_of_now)] = RECORD_VERSION
     state: CommitState
     sink: StoredStream
     incarnation: int
@@ -122,6 +105,7 @@ class CommitRecord(BaseModel):
     witnessed_at: StoredTime | None = None
     start: str | None = None
     end: str | None = None
+    errors: WriteErrors | None = None
     earlier: tuple["CommitRecord", ...] = ()
 
     @model_validator(mode="after")

@@ -10,8 +10,9 @@ first attempt would have written, whatever the other partitions of the new one h
 from collections.abc import Iterable, Mapping
 
 from aiopravega.errors import PartialCommitError, WriteIdReusedError
+from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
-from aiopravega.ledger.commits.record import CommitRecord, PartitionCommit
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.ledger.commits.verdict import describe_difference
 
 _WAYS_OUT = (
@@ -39,6 +40,22 @@ def check_same(record: CommitRecord, rows: Fingerprint) -> str:
     raise WriteIdReusedError(
         f"{record.name} is done already, with other rows: {record.amount}, {_origin(record)}; "
         f"this run has {_rows_difference(record, rows)}. {_ways_out(record)}"
+    )
+
+
+def check_same_errors(record: CommitRecord, errors: WriteErrors | None) -> None:
+    """Compare the errors of a run with those that the record of the finished write names.
+
+    Raises:
+        WriteIdReusedError: they are of other events.
+    """
+    names = [None if each is None else each.name for each in (record.errors, errors)]
+    if record.resolved or names[0] == names[1]:
+        return
+    counts = [0 if each is None else each.rows for each in (record.errors, errors)]
+    raise WriteIdReusedError(
+        f"{record.name} is done already, with {counts[0]} errors, {_origin(record)}; this run has {counts[1]}, of "
+        f"other events. {_ways_out(record)}"
     )
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from aiopravega.bounded import each
 from aiopravega.control import Controller, TransactionState, hold_transaction
 from aiopravega.errors import TransactionError
-from aiopravega.ledger.commits.record import PartitionCommit
+from aiopravega.ledger.commits.contents import PartitionCommit
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)

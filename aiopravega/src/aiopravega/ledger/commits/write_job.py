@@ -13,7 +13,8 @@ from typing import Self
 from uuid import UUID
 
 from aiopravega.errors import GenerationError, WriteClosedError
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit, described
+from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit, described
 from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.verdict import listed
 from aiopravega.ledger.stored_json import myself
@@ -28,7 +29,7 @@ class WriteJob:
     an earlier attempt that this one may replace. `lost` are the partitions that are missing from that one, if the
     others are in the stream already; None: all are to be written. `begun_at` is the time of the process that began it,
     in seconds. `generation` is 1 for the first rows under the write id; the next one replaces the record of the one
-    before it, and keeps that.
+    before it, and keeps that. `errors` are those of its source, which are in their stream before it is committed.
     """
 
     sink: StreamName
@@ -40,6 +41,7 @@ class WriteJob:
     begun_at: float = field(default_factory=time.time)
     generation: int = 1
     done: CommitRecord | None = None
+    errors: WriteErrors | None = None
 
     def needs(self, partition: int) -> bool:
         """True if a partition is to be written: it is not in the stream already."""
@@ -132,12 +134,16 @@ def prepared(
 ) -> CommitRecord:
     """The record that decides a job, also with the partitions that an earlier attempt has in the stream.
 
+    That attempt has decided about the errors as well. A write with errors, or of mended ones, is remembered forever:
+    they count by its record.
+
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and what was written does not complete it.
     """
-    partitions = tuple(written)
+    partitions, errors = tuple(written), job.errors
     if job.replaces is not None and job.lost is not None:
         partitions = completed(job.replaces.record, job.lost, written)
+        errors = job.replaces.record.errors
     return CommitRecord(
         state=CommitState.PREPARED,
         sink=job.sink,
@@ -148,8 +154,9 @@ def prepared(
         prepared_at=datetime.now(UTC),
         by=myself(),
         claimant=claimant,
-        retain=retain,
+        retain=None if errors is not None and (errors.rows or errors.replays) else retain,
         witnessed_at=witnessed_at,
         start=start,
+        errors=errors,
         earlier=earlier_of(job),
     )

@@ -1,0 +1,51 @@
+"""The contents of a write, as its record has them: its partitions, and the errors of its source. No I/O."""
+
+from typing import Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class PartitionCommit(BaseModel):
+    """One partition of a write: its transaction and what is in it.
+
+    `bytes` counts the events with their headers. `hashes` is the sum of the rows' hashes (`Fingerprint`), None in a
+    record of an older release. `checksum` is made by the writer of the hashes in the order of the partition's rows, so
+    that a repetition of the partition can be recognised.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partition: int = Field(ge=0)
+    txn_id: UUID
+    events: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+    checksum: str
+    hashes: int | None = Field(default=None, ge=0, lt=1 << 64)
+
+
+class WriteErrors(BaseModel):
+    """The errors of a write: events of its source that could not become rows, in a stream of their own.
+
+    They are written before the record of the write, under a name that is made of them. They count if the record names
+    them: so one decision is for rows and errors.
+
+    `sink` is the text of the errors stream, `stream:scope/name`. `consumer` and `interval` say whose work the write is
+    a part of. `name` is None if there are no errors. `replays` is the name of the errors that the write has mended as
+    far as it could, if it is a replay: those under `name` are left of them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sink: str = Field(min_length=1)
+    consumer: str = Field(min_length=1)
+    interval: str = Field(min_length=1)
+    rows: int = Field(ge=0)
+    name: str | None = None
+    replays: str | None = None
+
+    @model_validator(mode="after")
+    def _check_name(self) -> Self:
+        if (self.name is None) != (self.rows == 0):
+            raise ValueError(f"{self.rows} errors under the name {self.name!r}")
+        return self

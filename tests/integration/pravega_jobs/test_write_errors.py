@@ -1,0 +1,185 @@
+"""Errors of writes to streams: each is one event of an errors stream, written once, and counts if the write is done."""
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.integration.conftest import client, scope
+from tests.integration.pravega_jobs.write_job import WRITE_ID, rows_and_errors
+
+from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
+from aiopravega.commands.main import cli
+from aiopravega.errors import (
+    ConfigurationError,
+    LandingError,
+    StreamNotFoundError,
+    TooManyErrorsError,
+    WriteIdReusedError,
+)
+from pravega_jobs.frames import range_of, read_arrow, write_arrow
+from pravega_jobs.landing import WrittenStream, list_errors, read_errors
+
+__all__ = ["client", "scope"]
+JSON: dict[str, Any] = {"decode": "json", "columns": "id long", "missing_fields": "fail", "on_error": "dead"}
+BAD = [b"no json", b'{"other": 1}', b"\xff\0"]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch, pravega_config):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+
+
+@pytest.fixture
+def streams(client, scope) -> tuple[StreamName, StreamName, StreamName]:
+    """A stream of five orders and three events that are none, one for orders, and one for errors."""
+    made = tuple(StreamName(scope, name) for name in ("orders", "clean", "dead"))
+    for each in made:
+        assert client.create_stream(each, ScalingPolicy.fixed(2))
+    with client.writer(made[0]) as writer:
+        writer.write_many([b'{"id": %d}' % number for number in range(5)])
+        writer.write_many(BAD)
+    return made
+
+
+@pytest.fixture
+def events(client) -> Callable[[StreamName], list[bytes]]:
+    """All events of a stream, as anybody reads them."""
+    everything = StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded())
+    return lambda stream: sorted(event.data for event in client.read(everything, stream))
+
+
+@pytest.fixture
+def clean(client, streams):
+    """Writes the orders that can be decoded, with the errors beside."""
+    orders, target, dead = streams
+
+    def clean(write_id: str = "monday", **given: Any) -> Any:
+        rows = read_arrow(range_of(client, orders), **JSON)
+        return write_arrow(client, rows, target, write_id, **{"errors": f"stream:{dead}", **given})
+
+    return clean
+
+
+def states(target: StreamName) -> list[tuple[str, int, str, int]]:
+    """Interval, generation, state and number of the errors of the writes to a stream."""
+    return sorted((each.interval, each.generation, each.state, each.found) for each in list_errors(f"stream:{target}"))
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, list(words), standalone_mode=False)
+    assert done.exception is None
+    return int(done.return_value), done.stdout
+
+
+def test_errors_are_letters_once_with_all_that_is_known_of_them(client, streams, events, clean):
+    orders, target, dead = streams
+    written = clean(consumer="orders/clean", interval="2026-01-05")
+    assert not clean(consumer="orders/clean", interval="2026-01-05").by_this_try
+    assert events(target) == [b'{"id":%d}' % number for number in range(5)]
+    letters = [json.loads(each) for each in events(dead)]
+    assert sorted(base64.b64decode(each["event"]) for each in letters) == sorted(BAD)
+    for each in letters:
+        assert client.fetch(each["pointer"]).data == base64.b64decode(each["event"])
+        assert each["reason"].startswith("cannot be decoded as JSON")
+        about = (each["stream"], each["target"], each["_consumer"], each["interval_name"], each["generation"])
+        assert about == (str(orders), f"stream:{target}", "orders/clean", "2026-01-05", 1)
+
+    [record] = client.written(target, "monday")
+    assert (record.errors, record.retain) == (written.record.errors, None)
+    assert (record.errors.sink, record.errors.rows, record.errors.interval) == (f"stream:{dead}", 3, "2026-01-05")
+    assert states(target) == [("2026-01-05", 1, "counted", 3)]
+    [counted] = list_errors(WrittenStream(target, client))
+    assert sorted(row["event"] for batch in read_errors(counted) for row in batch.to_pylist()) == sorted(BAD)
+
+
+def test_a_write_without_errors_says_so_and_is_forgotten_in_time(client, streams, events):
+    orders, target, dead = streams
+    rows = read_arrow(range_of(client, orders), **JSON, filter=None).read_all()
+    good = rows.filter(rows["id"].is_valid())
+    errors = write_arrow(client, good, target, "monday", errors=f"stream:{dead}").record.errors
+    assert errors is not None
+    assert (errors.rows, errors.name, errors.consumer, errors.interval) == (0, None, str(target), "monday")
+    assert client.written(target, "monday")[0].retain is not None
+    assert (list_errors(f"stream:{target}"), events(dead)) == ([], [])
+
+
+def test_other_errors_under_a_write_id_are_refused(client, streams, clean):
+    orders, target, _ = streams
+    clean()
+    with client.writer(orders) as writer:
+        writer.write(b"another")
+    with pytest.raises(WriteIdReusedError, match="with 3 errors, .*this run has 4, of other events"):
+        clean()
+    clean(generation=2)
+    assert states(target) == [("monday", 1, "not counted", 3), ("monday", 2, "counted", 4)]
+    assert [each.errors.rows for each in client.written(target, "monday")] == [3, 4]
+
+
+@pytest.mark.parametrize("most", [2, "30%"])
+def test_more_errors_than_allowed_leave_nothing(streams, events, clean, most):
+    _, target, dead = streams
+    with pytest.raises(TooManyErrorsError, match=r"write 'monday' to .*clean: 3 of 8 rows are errors.*Nothing was"):
+        clean(most_errors=most)
+    assert (events(target), events(dead), list_errors(f"stream:{target}", f"stream:{dead}")) == ([], [], [])
+    assert clean(most_errors="37.5%").record.errors.rows == 3
+
+
+def test_errors_that_cannot_go_anywhere_are_refused(client, streams, events, clean):
+    orders, target, dead = streams
+    for given, error, message in (
+        ({"errors": None}, ConfigurationError, "the rows have the column '_error'"),
+        ({"errors": None, "most_errors": 1}, ConfigurationError, "most_errors=1 needs errors"),
+        ({"errors": "parquet:/somewhere"}, ConfigurationError, "the errors of a write go into a stream: give stream:"),
+        ({"errors": f"stream:{target}"}, ConfigurationError, "cannot go into the same stream"),
+        ({"errors": f"stream:{orders}"}, ConfigurationError, "is in the errors stream itself"),
+        ({"errors": f"stream:{dead}-none"}, StreamNotFoundError, "-none does not exist: make it"),
+    ):
+        with pytest.raises(error, match=message):
+            clean(**given)
+    with pytest.raises(ConfigurationError, match="an error in the column '_error', which is missing"):
+        write_arrow(client, read_arrow(range_of(client, orders)), target, "raw", errors=f"stream:{dead}")
+    assert (events(target), events(dead)) == ([], [])
+
+
+def test_errors_that_retention_removed_are_missed(client, streams, clean):
+    _, target, dead = streams
+    clean()
+    client.truncate_stream(client.tail(dead))
+    assert states(target) == [("monday", 1, "missing", 0)]
+    [missing] = list_errors(f"stream:{target}")
+    with pytest.raises(LandingError, match="3 errors of it were landed"):
+        list(read_errors(missing))
+    assert run("dead", "list", f"stream:{target}")[0] == 1
+
+
+def test_dead_letters_are_listed_and_shown_under_both_names(streams, clean):
+    _, target, dead = streams
+    clean(interval="2026-01-05", consumer="lake")
+    for word in ("dead", "errors"):
+        code, text = run(word, "list", f"stream:{target}")
+        assert code == 0
+        row = ["lake", "2026-01-05", "1", "counted", "3", "3", f"stream:{dead}"]
+        assert text.splitlines()[1].split() == row
+    code, text = run("dead", "show", f"stream:{target}", "--consumer", "lake", "--json")
+    assert code == 0
+    shown = [each.get("event", each.get("event_hex")) for each in json.loads(text)]
+    assert sorted(shown) == ["ff00", "no json", '{"other": 1}']
+    assert json.loads(run("dead", "list", f"stream:{target}", "--json")[1])[0]["write_id"] == "monday"
+
+
+@pytest.mark.parametrize("every", [31, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+def test_a_write_killed_at_a_request_has_its_errors_once(client, scope, killed_write, events, every):
+    """Until the write is decided no errors count; from then on all do, whoever finishes it."""
+    for step in range(1, 1000, every):
+        target, dead = StreamName(scope, f"clean{step}"), StreamName(scope, f"dead{step}")
+        for each in (target, dead):
+            assert client.create_stream(each, ScalingPolicy.fixed(2))
+        if not killed_write(target, step, f"stream:{dead}"):
+            break
+        write_arrow(client, rows_and_errors(), target, WRITE_ID, errors=f"stream:{dead}")
+        assert states(target) == [(WRITE_ID, 1, "counted", 2)]
+        assert (len(events(target)), len(events(dead))) == (18, 2)
+    assert step > 100
