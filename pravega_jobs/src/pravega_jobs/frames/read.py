@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
@@ -17,12 +18,12 @@ from pravega_jobs.frames.limits import KnownColumns, Limits, bytes_left, limits_
 from pravega_jobs.frames.options import FrameOptions, ReadOptions
 from pravega_jobs.frames.reads import Scan
 from pravega_jobs.ranges import fix_range
+from pravega_jobs.spark.options import ERROR
 from pravega_jobs.tables import hold_size, to_pandas, to_polars
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow.compute as pc
 
     from aiopravega.blocking.registry import SchemaRegistry
 
@@ -90,7 +91,7 @@ class PlannedRead:
         return Scan(self.client, [self], self.decoding, self.options.unit, filter=self.filter, limits=self.limits)
 
     def filtered(self, condition: "pc.Expression") -> Self:
-        """The read of the rows for which a condition is true.
+        """The read of the rows for which a condition is true, and of those with an error in the column `_error`.
 
         Raises:
             ConfigurationError: the condition is none for the columns.
@@ -101,7 +102,9 @@ class PlannedRead:
         known = KnownColumns.of(self.decoding, self.options.unit)
         may_hold = expression_may_hold(checked, schema, known)
         limits = limits_of(self.client, self.parts, may_hold, known, checked)
-        return replace(self, filter=checked, limits=limits)
+        # Of an event that cannot be decoded nobody knows whether the condition is true for it.
+        kept = checked | pc.field(ERROR).is_valid() if ERROR in schema.names else checked
+        return replace(self, filter=kept, limits=limits)
 
     def table(self, largest: int, select: Sequence[str] | None = None) -> pa.Table:
         """All rows, in memory as a whole. `select` names columns of the decoding.
@@ -181,9 +184,10 @@ def read_arrow(
         of: the range, such as `take` and `range_of` give it. Its client has to stay open.
         select: the columns to have, in this order; None: all.
         filter: a condition of `pyarrow.compute` on any columns, such as `field("delay") > 60`: only rows for which it
-            is true are given. What it rules out by `scope`, `stream`, `segment`, `segment_id`, `offset` or the time of
-            the option `event_time` is not fetched, as far as that is known before (the log, INFO, says how much is
-            left), and so events there that cannot be decoded are no errors.
+            is true are given, and with `on_error=dead` those with an error. What it rules out by `scope`, `stream`,
+            `segment`, `segment_id`, `offset` or the time of the option `event_time` is not fetched, as far as that is
+            known before (the log, INFO, says how much is left), and so events there that cannot be decoded are no
+            errors.
         registry: the Schema Registry; with it, and a group for the stream, events become columns without options.
         options: by which Spark's source makes columns of events: `decode`, `columns`, `on_error`, the options of
             schemas, of the registry and of Debezium's changes, `metadata_columns`, `metadata_prefix`, `event_time`,

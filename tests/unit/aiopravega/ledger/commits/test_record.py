@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
-from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit
+from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit, WriteErrors
 from aiopravega.ledger.commits.record import KEY_LENGTH, LARGEST_RECORD, LONGEST_CUT, record_key
 from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.names import SegmentId, StreamName
@@ -55,7 +55,7 @@ def test_a_record_is_json_that_a_person_can_read() -> None:
 
     found = json.loads(record((part,)).to_json())
 
-    assert found["version"] == 4
+    assert found["version"] == 5
     assert found["state"] == "prepared"
     assert found["sink"] == {"scope": "examples", "stream": "delays"}
     assert found["partitions"] == [
@@ -113,9 +113,28 @@ def test_a_record_of_version_3_is_read_as_one_without_a_claimant() -> None:
         Fingerprint(2, 30, 9),
     )
     assert found.prepared_at.isoformat() == "2026-01-02T00:00:00+00:00"
-    assert json.loads(found.to_json())["version"] == json.loads(found.to_json())["earlier"][0]["version"] == 4
+    assert json.loads(found.to_json())["version"] == json.loads(found.to_json())["earlier"][0]["version"] == 5
     with pytest.raises(LedgerError, match="damaged"):
         CommitRecord.from_json(old.encode())
+
+
+def test_a_record_of_version_4_is_read_as_one_without_errors() -> None:
+    old = json.loads(record().to_json()) | {"version": 4, "claimant": "a run"}
+    assert old.pop("errors") is None
+    del old["crc32"]
+
+    found = CommitRecord.from_json(with_checksum(json.dumps(old)))
+
+    assert (found.errors, found.claimant, json.loads(found.to_json())["version"]) == (None, "a run", 5)
+
+
+@pytest.mark.parametrize(("rows", "name"), [(0, "monday errors 1"), (3, None)])
+def test_errors_have_a_name_if_there_are_any(rows: int, name: str | None) -> None:
+    given = {"sink": "stream:examples/dead", "consumer": "job", "interval": "monday"}
+    noted = WriteErrors(**given, rows=bool(name) * 3, name=name)
+    assert CommitRecord.from_json(record().model_copy(update={"errors": noted}).to_json()).errors == noted
+    with pytest.raises(ValueError, match="errors under the name"):
+        WriteErrors(**given, rows=rows, name=name)
 
 
 def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
@@ -135,7 +154,7 @@ def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
         (b"[]", "not a record"),
         (b"\xff\xfe", "not a record"),
         (b'{"state": "done"}', "not a record"),
-        (b'{"version": 5}', "version 5, but this release reads up to 4"),
+        (b'{"version": 6}', "version 6, but this release reads up to 5"),
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )

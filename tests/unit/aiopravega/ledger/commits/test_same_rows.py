@@ -7,7 +7,16 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import WriteIdReusedError
-from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit, check_same, refuse_used
+from aiopravega.ledger import (
+    CommitRecord,
+    CommitState,
+    Fingerprint,
+    PartitionCommit,
+    WriteErrors,
+    check_same,
+    check_same_errors,
+    refuse_used,
+)
 
 
 def part(number: int, hashes: int | None) -> PartitionCommit:
@@ -83,3 +92,14 @@ def test_the_next_generation_is_named_as_a_way_out():
         check_same(record(2), Fingerprint(1, 9, 5))
     with pytest.raises(WriteIdReusedError, match=r"^generation 2 of write 'daily' .* rebuild=3"):
         check_same(second, Fingerprint(1, 9, 5))
+
+
+def test_other_errors_are_an_error_that_names_both_numbers():
+    first = WriteErrors(sink="stream:a/dead", consumer="job", interval="monday", rows=2, name="two")
+    written = record(2).model_copy(update={"errors": first})
+    check_same_errors(written, first)
+    check_same_errors(record(2), first.model_copy(update={"rows": 0, "name": None}))
+    for errors in (None, first.model_copy(update={"name": "others"})):
+        with pytest.raises(WriteIdReusedError, match=r"with 2 errors, .*; this run has [02], of other events"):
+            check_same_errors(written, errors)
+    check_same_errors(written.model_copy(update={"resolved": True}), None)
