@@ -312,7 +312,7 @@ class LandingError(PravegaError):
 
 
 class TooManyErrorsError(LandingError):
-    """A landing or a write has more events that cannot be decoded than it may have; nothing of it is visible."""
+    """A landing or a write has more events that cannot be decoded than it may have; none of its rows is visible."""
 
 
 class TableUnavailableError(LandingError):

@@ -36,7 +36,7 @@ def _environment(monkeypatch, pravega_config):
 @pytest.fixture
 def streams(client, scope) -> tuple[StreamName, StreamName, StreamName]:
     """A stream of five orders and three events that are none, one for orders, and one for errors."""
-    made = tuple(StreamName(scope, name) for name in ("orders", "clean", "dead"))
+    made = StreamName(scope, "orders"), StreamName(scope, "clean"), StreamName(scope, "dead")
     for each in made:
         assert client.create_stream(each, ScalingPolicy.fixed(2))
     with client.writer(made[0]) as writer:
@@ -174,7 +174,7 @@ def test_dead_letters_are_listed_and_shown_under_both_names(streams, clean):
 
 @pytest.mark.parametrize("every", [31, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
 def test_a_write_killed_at_a_request_has_its_errors_once(client, scope, killed_write, events, every):
-    """Until the write is decided no errors count; from then on all do, whoever finishes it."""
+    """Until the write is decided no errors count; from then on all do."""
     for step in range(1, 1000, every):
         target, dead = StreamName(scope, f"clean{step}"), StreamName(scope, f"dead{step}")
         for each in (target, dead):

@@ -65,7 +65,7 @@ def write_event_batches(
         generation: the generation of the write; 2 writes other events after 1.
         claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
         retain: for how many seconds the ledger remembers the write at least; None: forever.
-        errors: those of the source of the events; None: they are not kept. The record of the write names them.
+        errors: the errors of the source of the events; None: they are not kept. The record of the write names them.
 
     Raises:
         StreamNotFoundError: the stream does not exist.

@@ -102,7 +102,7 @@ class PlannedRead:
         known = KnownColumns.of(self.decoding, self.options.unit)
         may_hold = expression_may_hold(checked, schema, known)
         limits = limits_of(self.client, self.parts, may_hold, known, checked)
-        # Of an event that cannot be decoded nobody knows whether the condition is true for it.
+        # Whether the condition is true of an event that cannot be decoded is not known.
         kept = checked | pc.field(ERROR).is_valid() if ERROR in schema.names else checked
         return replace(self, filter=kept, limits=limits)
 

@@ -174,7 +174,7 @@ def _errors_of_writes(target: WrittenStream, given: ErrorsStream | None) -> list
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What the note of a landing, or the record of a write, says of its errors."""
+    """The errors of a landing or a write, by its note or its record."""
 
     consumer: str
     interval: str

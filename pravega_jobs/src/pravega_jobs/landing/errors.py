@@ -1,6 +1,6 @@
 """Errors of a landing: what their sink, a table or a stream, gets of it, and which of its errors count.
 
-The rules for limits, names and rows of errors are also those of writes (`landing.write_errors`).
+The rules for limits, names and rows of errors are for writes, too (`landing.write_errors`).
 
 The errors are put there first, once, under an interval of their own. Its name has a digest of the errors. Then the rows
 are committed, with a note that names this interval: this commit decides for both. So errors of a run that was killed

@@ -1,7 +1,8 @@
 """Streams of rows with errors beside them: which errors the writes to a stream have, and which of them count.
 
-The notes of the errors are in the records of the writes, in the commit ledger. Those of the newest generation of each
-write count, unless a replay has mended them: its record names the errors that it has replayed, and those that are left.
+The notes of the errors are in the records of the writes, in the commit ledger. The errors of the newest generation of
+each write count, unless a replay has mended them: its record names the errors that it has replayed, and those that are
+left.
 """
 
 from collections.abc import Iterable, Iterator
@@ -99,7 +100,7 @@ async def _records(client: PravegaClient, stream: StreamName, ledger: str | None
 
 
 def _noted(records: list[CommitRecord]) -> Iterator[NotedErrors]:
-    """The errors that count, or were replayed; those of older generations do neither."""
+    """The errors that count, or were replayed; the errors of older generations do neither."""
     with_errors = [(each, each.errors) for each in records if each.errors is not None]
     replayed = {one.errors.replays for each, _ in with_errors for one in each.generations if one.errors is not None}
     roots = {f"{REPLAY_OF}{errors.name}" for _, errors in with_errors if errors.replays is None}

@@ -83,8 +83,8 @@ class CommitRecord(BaseModel):
     None: forever. `witnessed_at` is a time of the servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
-    after all was visible; None: it was not noted. `errors` are those of its source, if they are kept. `earlier` are the
-    records of the earlier generations of the write, the first one first.
+    after all was visible; None: it was not noted. `errors` are the errors of its source, if they are kept. `earlier`
+    are the records of the earlier generations of the write, the first one first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

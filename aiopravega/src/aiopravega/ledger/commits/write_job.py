@@ -29,7 +29,7 @@ class WriteJob:
     an earlier attempt that this one may replace. `lost` are the partitions that are missing from that one, if the
     others are in the stream already; None: all are to be written. `begun_at` is the time of the process that began it,
     in seconds. `generation` is 1 for the first rows under the write id; the next one replaces the record of the one
-    before it, and keeps that. `errors` are those of its source, which are in their stream before it is committed.
+    before it, and keeps that. `errors` are the errors of its source, which are in their stream before it is committed.
     """
 
     sink: StreamName
