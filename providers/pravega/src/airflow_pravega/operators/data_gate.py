@@ -27,7 +27,8 @@ class PravegaDataGateOperator(GateOperator):
         sample: the most events that are decoded, taken at several offsets of the range; `all`: no limit. (templated)
         group: name of the registry's group; by default the stream's. (templated)
         namespace: namespace of the group; by default the scope's name, then the default namespace. (templated)
-        on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
+        on_violation: `fail`, `skip`, `ask`, or the ids of tasks that directly follow and are to run instead of the
+            others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
 
