@@ -29,12 +29,16 @@ _MILLISECONDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
-    """State of one segment. Offsets are in bytes; `start_offset` is the head, `write_offset` the tail."""
+    """State of one segment. Offsets are in bytes; `start_offset` is the head, `write_offset` the tail.
+
+    `changed_at` is the last change by the segment store's clock. The store updates it only from time to time.
+    """
 
     segment: str
     sealed: bool
     start_offset: int
     write_offset: int
+    changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,8 @@ class SegmentStore:
             SegmentNotFoundError: it does not exist, or was truncated as a whole.
         """
         reply = await self._info(segment, str(segment))
-        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+        changed = datetime.fromtimestamp(reply.last_modified / _MILLISECONDS, UTC)
+        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset, changed)
 
     async def changed_at(self, segment: SegmentId, name: str) -> datetime:
         """The time at which the segment with the wire name `name`, in the same store as `segment`, was made or changed.

@@ -46,6 +46,7 @@ from dagster_pravega.sensors.complete_partitions import complete_partitions_sens
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
 from dagster_pravega.sensors.late_sensor import build_late_events_sensor
+from dagster_pravega.sensors.observation_sensor import build_observation_sensor
 
 __all__ = [
     "HandedRange",
@@ -81,6 +82,7 @@ __all__ = [
     "build_landed_errors_check",
     "build_late_events_sensor",
     "build_ledger_maintenance",
+    "build_observation_sensor",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
     "build_row_count_check",

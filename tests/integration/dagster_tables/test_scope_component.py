@@ -76,6 +76,13 @@ def test_streams_stored_with_their_schemas_load_without_the_cluster(client, stre
         observed = load(connection=NOWHERE, observe_cron="*/5 * * * *").resolve_asset_graph()
         assert all(observed.get(key).is_observable for key in observed.get_all_asset_keys())
 
+        [sensor] = load(connection=NOWHERE, observe_seconds=60).sensors or []
+        assert sensor.name == "observe_" + scope.replace("-", "_")
+        assert sensor.description == "Observes 2 streams."
+        with pytest.raises(ComponentTreeException) as twice:
+            load(observe_cron="*/5 * * * *", observe_seconds=60)
+        assert "give one of them" in str(twice.value.__cause__)
+
         refresh()
         assert len(list(load().resolve_all_asset_specs())) == 3
 

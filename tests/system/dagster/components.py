@@ -76,7 +76,8 @@ class Components:
         }
         self._locations = list(locations)
         self._environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            # The packages of another checkout may be before those that are installed.
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
             "DAGSTER_HOME": str(home),
             "DAGSTER_DISABLE_TELEMETRY": "1",
             # A machine that does other work needs minutes for what takes seconds.

@@ -35,6 +35,8 @@ _LAUNCH: Final = """mutation($wanted: ExecutionParams!) { launchRun(executionPar
   ... on RunConfigValidationInvalid { errors { message } } } }"""
 _KEYS: Final = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) {
   ... on AssetNode { partitionKeys } } }"""
+_FRESHNESS: Final = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) {
+  ... on AssetNode { freshnessStatusInfo { freshnessStatus } } } }"""
 _LOGS: Final = """query($id: ID!) { logsForRun(runId: $id, limit: 1000) { __typename ... on EventConnection {
   events { __typename ... on MessageEvent { message } ... on ExecutionStepFailureEvent {
     error { message causes { message } } } } } } }"""
@@ -196,6 +198,11 @@ class GraphQL:
         """The partitions of an asset."""
         keys: list[str] = self.ask(_KEYS, key={"path": key})["assetNodeOrError"]["partitionKeys"]
         return keys
+
+    def freshness(self, *key: str) -> str:
+        """The health of an asset by its policy of freshness."""
+        found = self.ask(_FRESHNESS, key={"path": key})["assetNodeOrError"]["freshnessStatusInfo"]
+        return str(found["freshnessStatus"])
 
     def execute_again(self, run_id: str, strategy: str = "FROM_FAILURE") -> str:
         """Execute a run again; the id of the new one."""

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from tests.integration.dagster_pravega.days import at, key, write_days
 from tests.system.dagster.components import DAEMON, Components
+from tests.system.dagster.watched_streams import MANY
 
 from aiopravega import StreamName
+from aiopravega.bounded import each
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
 
@@ -128,3 +130,32 @@ def test_a_daemon_runs_complete_days_and_again_those_with_late_events(pravega_co
         )
         assert len(graphql.runs()) == 5, "a day ran again that has no late events any more"
     assert [generations(number) for number in (1, 2, 3)] == [[4], [4, 6], [4]]
+
+
+def test_one_sensor_keeps_five_hundred_streams_fresh(pravega_config, tmp_path, client):
+    client.create_scope("dagster-many")
+    names = [StreamName("dagster-many", f"stream-{number}") for number in range(MANY)]
+    client.run(each(client.asynchronous.create_stream, names, 32))
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri, "FRESHNESS_DAEMON_INTERVAL_SECONDS": "5"}
+    locations = {"watched": Path(__file__).with_name("watched_streams.py")}
+    with Components(tmp_path, locations, environment) as dagster:
+        graphql, sensor = dagster.graphql, ("watched", "observation")
+
+        def seen(number):
+            return len(graphql.materializations(f"stream_{number}"))
+
+        graphql.start_sensor(*sensor)
+        graphql.start_sensor("watched", "default_automation_condition_sensor")
+        graphql.wait(lambda: seen(MANY - 1) == 1, "the last stream is reported")
+        graphql.wait(lambda: graphql.freshness("stream_7") == "HEALTHY", "its policy holds")
+        ticks = len(graphql.ticks(*sensor))
+        graphql.wait(lambda: len(graphql.ticks(*sensor)) > ticks + 2, "the sensor has looked again")
+        graphql.wait(lambda: graphql.runs(statuses=["SUCCESS"]), "the follower has run")
+        runs = len(graphql.runs())
+        with client.writer(names[7]) as writer:
+            writer.write(b"one")
+        graphql.wait(lambda: len(graphql.runs(statuses=["SUCCESS"])) > runs, "the follower has run again")
+        assert [seen(number) for number in (6, 7, 8)] == [1, 2, 1], "a stream that stands was reported"
+        newest = graphql.materializations("stream_7")[0]["metadata"]
+        assert newest["pravega/new_bytes"] == 11
+        assert {tick["status"] for tick in graphql.ticks(*sensor)} <= {"SUCCESS", "SKIPPED", "STARTED"}

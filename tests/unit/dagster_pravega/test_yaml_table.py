@@ -114,6 +114,19 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
             ),
         },
     ),
+    (
+        "build_observation_sensor",
+        [PravegaScopeComponent],
+        {"streams": "scope", "minimum_interval_seconds": "observe_seconds"},
+        {
+            "name": "made of the scope",
+            "default_status": "it is on when the code is loaded",
+            **dict.fromkeys(
+                ("consumers", "event_times", "count_to", "as_materializations"),
+                "give the sensor in Python, if the default is not right",
+            ),
+        },
+    ),
     ("build_external_assets", [PravegaScopeComponent], {"pravega": "connection"}, {}),
     (PravegaResource, [Connection], {"password": "password_env", "token": "token_env"}, {}),
     (SchemaRegistryResource, [Registry], {"password": "password_env", "token": "token_env"}, {}),

@@ -1,6 +1,5 @@
 """Streams as observable assets: an observation reads no event, and its data version changes with each write."""
 
-import asyncio
 import re
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,14 +15,15 @@ from dagster import (
     multi_observable_source_asset,
 )
 
-from aiopravega import PravegaClient, StreamCut, StreamCutRange, StreamName
+from aiopravega import StreamCut, StreamName
+from aiopravega.intervals.reports.stream_state import StreamState, observe
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import cut_version, update_of, updated_at
-from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, plain, pravega_stream_spec, stream_of
+from dagster_pravega.metadata.measures import cut_version, observed_metadata, update_of
+from dagster_pravega.metadata.spec import CUTS_KEY, plain, pravega_stream_spec, stream_of
 from dagster_pravega.resources.resource import PravegaResource
 
-# Differs from the metadata of writes: Dagster would plot both as one line.
-_READABLE_KEY: Final = "pravega/readable_bytes"
+# An observation of an earlier release may not say when the stream was written.
+_LONG_AGO: Final = datetime.fromtimestamp(0, UTC)
 
 
 def observe_pravega_stream(
@@ -59,34 +59,25 @@ def observe_pravega_stream(
         name=name or "observe_" + re.sub(r"\W", "_", "_".join(spec.key.path), flags=re.ASCII),
         required_resource_keys={resource_key},
     )
-    def observe(context: AssetExecutionContext) -> ObserveResult:
+    def observe_stream(context: AssetExecutionContext) -> ObserveResult:
         resource: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
-            cuts = StreamCutRange(resource.head(str(of)), resource.tail(str(of)))
-            size = resource.client.distance(cuts.start, cuts.end)
-            changed = resource.client.run(_changed_at(resource.client.asynchronous, cuts.end))
-        metadata: dict[str, Any] = {STREAM_KEY: str(of), CUTS_KEY: cuts.to_json(), _READABLE_KEY: size}
-        metadata |= updated_at(_not_before(context.instance, spec.key, cuts, changed))
-        return ObserveResult(asset_key=spec.key, data_version=cut_version(cuts.end), metadata=metadata)
+            seen = resource.client.run(observe(resource.client.asynchronous, of, _last(context.instance, spec.key, of)))
+        return ObserveResult(
+            asset_key=spec.key, data_version=cut_version(seen.state.tail), metadata=observed_metadata(seen)
+        )
 
-    observed: AssetsDefinition = observe
+    observed: AssetsDefinition = observe_stream
     return observed
 
 
-async def _changed_at(client: PravegaClient, tail: StreamCut) -> datetime:
-    """The time of the last change of a stream by its servers, which note it from time to time."""
-    return max(await asyncio.gather(*(client.store.changed_at(segment, str(segment)) for segment in tail.positions)))
-
-
-def _not_before(instance: DagsterInstance, key: AssetKey, cuts: StreamCutRange, changed: datetime) -> datetime:
-    """The last change by the servers, or a later time that follows from the last observation.
-
-    A tail that has moved since has been written since. The time of one that stands does not go back.
-    """
-    last = instance.fetch_observations(key, limit=1).records
-    seen = last[0].asset_observation if last else None
-    if seen is None:
-        return changed
-    stands = plain(seen.metadata.get(CUTS_KEY, {})).get("end") == cuts.to_json()["end"]
-    known = update_of(seen.metadata) if stands else datetime.fromtimestamp(last[0].timestamp, UTC)
-    return changed if known is None else max(changed, known)
+def _last(instance: DagsterInstance, key: AssetKey, stream: StreamName) -> StreamState | None:
+    """The state of the stream in its last observation."""
+    records = instance.fetch_observations(key, limit=1).records
+    seen = records[0].asset_observation if records else None
+    cuts = {} if seen is None else plain(seen.metadata.get(CUTS_KEY, {}))
+    tail = StreamCut.from_text(cuts["end"]) if "end" in cuts else None
+    if seen is None or tail is None or tail.stream != stream:
+        return None
+    at = datetime.fromtimestamp(records[0].timestamp, UTC)
+    return StreamState(tail, False, at, update_of(seen.metadata) or _LONG_AGO)

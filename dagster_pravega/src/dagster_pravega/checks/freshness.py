@@ -13,13 +13,12 @@ from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.intervals.reports.freshness import Freshness
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import NOTED_KEY, UNTIL_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.sensors.group_sensor import GROUP_KEY
 
 _AGE_KEY = "pravega/watermark_age_seconds"
-_UNTIL_KEY = "pravega/complete_until"
-_NOTED_KEY = "pravega/noted_until"
 
 
 def build_stream_freshness_check(
@@ -135,6 +134,6 @@ def _metadata(freshness: Freshness | None) -> dict[str, Any]:
         return {}
     return {
         _AGE_KEY: freshness.age.total_seconds(),
-        _UNTIL_KEY: freshness.complete_until.isoformat(),
-        _NOTED_KEY: freshness.noted_until.isoformat(),
+        UNTIL_KEY: freshness.complete_until.isoformat(),
+        NOTED_KEY: freshness.noted_until.isoformat(),
     }

@@ -12,7 +12,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.reports.lag import Lag
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import CONSUMER_KEY
+from dagster_pravega.metadata.measures import CONSUMER_KEY, LAG_BYTES_KEY, LAG_SECONDS_KEY
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 
@@ -135,9 +135,9 @@ def _judge(lag: Lag, limits: Sequence[_Limit]) -> tuple[AssetCheckSeverity, list
 def _metadata(lag: Lag) -> dict[str, Any]:
     return {
         CUTS_KEY: lag.range.to_json(),
-        "pravega/lag_bytes": lag.size,
+        LAG_BYTES_KEY: lag.size,
         **({"pravega/lag_events": _count(lag)} if lag.counted_to else {}),
-        "pravega/lag_seconds": _NOT_KNOWN if lag.time is None else lag.time.total_seconds(),
+        LAG_SECONDS_KEY: _NOT_KNOWN if lag.time is None else lag.time.total_seconds(),
         "pravega/waiting_intervals": [record.interval for record in lag.waiting],
     }
 

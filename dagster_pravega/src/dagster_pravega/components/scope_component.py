@@ -1,6 +1,8 @@
 """A component for all streams of a scope, by YAML alone; its stored state loads definitions without the cluster."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ from dagster_pravega.assets.observed import observe_pravega_stream
 from dagster_pravega.components.connection import Connection, Registry, scaffolder
 from dagster_pravega.components.fields import Cron
 from dagster_pravega.components.yaml_part import YamlPart
+from dagster_pravega.sensors.observation_sensor import build_observation_sensor
 
 # Version of the stored state, so that a release refuses a state that it cannot read.
 _LAYOUT: Final = 1
@@ -42,6 +45,13 @@ class PravegaScopeComponent(dg.StateBackedComponent, YamlPart):
         default=None,
         description="when Dagster observes them, such as `*/5 * * * *`; by default they are not observed",
         examples=["*/5 * * * *"],
+    )
+    observe_seconds: int | None = Field(
+        default=None,
+        ge=1,
+        description="seconds between two ticks of one sensor that observes all of them without runs, and is on when "
+        "the code is loaded; not beside observe_cron",
+        examples=[60],
     )
     connection: Connection | None = Field(
         default=None, description="the cluster; {} is the one of the environment", examples=[{}]
@@ -80,9 +90,14 @@ class PravegaScopeComponent(dg.StateBackedComponent, YamlPart):
         """The definitions; called by Dagster.
 
         Raises:
-            ConfigurationError: no state has been stored yet, or it is of another scope or layout.
+            ConfigurationError: no state has been stored yet, or it is of another scope or layout; the streams would be
+                observed twice.
         """
         del context
+        if self.observe_cron is not None and self.observe_seconds is not None:
+            raise ConfigurationError(
+                "observe_cron starts a run for each stream and observe_seconds a sensor for all: give one of them"
+            )
         again = "ask the cluster by: dg utils refresh-defs-state"
         if state_path is None:
             raise ConfigurationError(f"the streams of scope {self.scope!r} are not known yet: {again}")
@@ -95,9 +110,20 @@ class PravegaScopeComponent(dg.StateBackedComponent, YamlPart):
         specs = [spec_of(each, self.key_prefix, self.group_name) for each in kept["streams"]]
         return dg.Definitions(
             assets=specs if self.observe_cron is None else [self._observed(spec) for spec in specs],
+            sensors=[] if self.observe_seconds is None else [self._sensor(specs, self.observe_seconds)],
             resources={} if self.connection is None else {self.resource_key: self.connection.resource()},
         )
 
     def _observed(self, spec: dg.AssetSpec) -> dg.AssetsDefinition:
         condition = dg.AutomationCondition.on_cron(str(self.observe_cron))
         return observe_pravega_stream(spec, automation_condition=condition, resource_key=self.resource_key)
+
+    def _sensor(self, specs: Sequence[dg.AssetSpec], seconds: int) -> dg.SensorDefinition:
+        names = ("observe", *self.key_prefix, self.scope, *([self.tag] if self.tag else []))
+        return build_observation_sensor(
+            re.sub(r"\W", "_", "_".join(names), flags=re.ASCII),
+            streams=specs,
+            resource_key=self.resource_key,
+            minimum_interval_seconds=seconds,
+            default_status=dg.DefaultSensorStatus.RUNNING,
+        )

@@ -13,6 +13,7 @@ from dagster import DataVersion, MetadataValue
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.cuts import SegmentRange
+from aiopravega.intervals.reports.stream_state import Observation
 from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, plain
 
@@ -32,6 +33,17 @@ PARTITION_KEY: Final = "pravega/interval"
 CONSUMER_KEY: Final = "pravega/consumer"
 CLAIM_KEY: Final = "pravega/claim"
 RANGES_KEY: Final = "pravega/ranges"
+# Differs from the metadata of writes: Dagster would plot both as one line.
+READABLE_KEY: Final = "pravega/readable_bytes"
+NEW_BYTES_KEY: Final = "pravega/new_bytes"
+NEW_EVENTS_KEY: Final = "pravega/new_events"
+SEALED_KEY: Final = "pravega/is_sealed"
+# Of the last watermark of a stream.
+UNTIL_KEY: Final = "pravega/complete_until"
+NOTED_KEY: Final = "pravega/noted_until"
+LAG_BYTES_KEY: Final = "pravega/lag_bytes"
+LAG_SECONDS_KEY: Final = "pravega/lag_seconds"
+LOSS_KEY: Final = "pravega/lost"
 START_KEY: Final = "pravega/start"
 END_KEY: Final = "pravega/end"
 SEGMENTS_KEY: Final = "pravega/segment_ranges"
@@ -95,6 +107,35 @@ def taken_measures(taken: CutRecord | None) -> dict[str, Any]:
     times = times_of(taken)
     if times is not None:
         metadata[TIMES_KEY] = {"since": times[0].isoformat(), "until": times[1].isoformat()}
+    return metadata
+
+
+def observed_metadata(seen: Observation) -> dict[str, Any]:
+    """Metadata of a stream that was observed; of its consumers, each has its lag under its own name."""
+    stream = str(seen.head.stream)
+    metadata: dict[str, Any] = {
+        STREAM_KEY: stream,
+        CUTS_KEY: StreamCutRange(seen.head, seen.state.tail).to_json(),
+        READABLE_KEY: seen.readable,
+        **updated_at(seen.state.written_at),
+    }
+    if seen.state.is_sealed:
+        metadata[SEALED_KEY] = True
+    if seen.new_bytes is not None:
+        metadata[NEW_BYTES_KEY] = seen.new_bytes
+    if seen.new_events is not None:
+        whole = seen.new_events < seen.counted_to
+        metadata[NEW_EVENTS_KEY] = seen.new_events if whole else f"at least {seen.new_events:,}"
+    if seen.freshness is not None and seen.freshness.complete_until is not None:
+        metadata[UNTIL_KEY] = seen.freshness.complete_until.isoformat()
+    if seen.freshness is not None and seen.freshness.noted_until is not None:
+        metadata[NOTED_KEY] = seen.freshness.noted_until.isoformat()
+    for consumer, lag in seen.lags.items():
+        metadata[f"{LAG_BYTES_KEY} {consumer}"] = lag.size
+        if lag.time is not None:
+            metadata[f"{LAG_SECONDS_KEY} {consumer}"] = round(lag.time.total_seconds(), 1)
+        if lag.loss is not None:
+            metadata[f"{LOSS_KEY} {consumer}"] = lag.loss
     return metadata
 
 
