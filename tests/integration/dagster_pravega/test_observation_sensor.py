@@ -23,7 +23,7 @@ def running_spark():
 @pytest.fixture
 def tick(pravega_config, instance):
     """Evaluates ticks of a sensor one after the other; gives events, and the reason of a tick without events."""
-    cursors = {}
+    cursors: dict[str, str | None] = {}
 
     def tick(sensor):
         resources = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri)}
@@ -43,7 +43,7 @@ def plain(event):
     return {name: entry.value for name, entry in event.metadata.items()}
 
 
-def test_a_write_is_a_materialization_and_a_stream_that_stands_is_not_reported(tick, make_stream, append, client):
+def test_a_write_is_reported_and_a_stream_that_stands_is_not(tick, make_stream, append, client):
     first, second = make_stream("first"), make_stream("second")
     append(first, ["one"])
     sensor = build_observation_sensor("sensor", streams=[pravega_stream_spec(str(first), key="first"), str(second)])
@@ -56,10 +56,10 @@ def test_a_write_is_a_materialization_and_a_stream_that_stands_is_not_reported(t
     before = datetime.now(UTC).timestamp()
     append(first, ["two", "three"])
     [event], _ = tick(sensor)
-    told = plain(event)
-    assert (told["pravega/readable_bytes"], told["pravega/new_bytes"]) == (35, 24)
-    assert told["pravega/cuts"] == StreamCutRange(client.head(first), client.tail(first)).to_json()
-    assert before - 60 < told["dagster/last_updated_timestamp"] < datetime.now(UTC).timestamp()
+    found = plain(event)
+    assert (found["pravega/readable_bytes"], found["pravega/new_bytes"]) == (35, 24)
+    assert found["pravega/cuts"] == StreamCutRange(client.head(first), client.tail(first)).to_json()
+    assert before - 60 < found["dagster/last_updated_timestamp"] < datetime.now(UTC).timestamp()
     assert tick(sensor)[0] == []
 
 
@@ -122,7 +122,7 @@ def test_the_lag_of_a_consumer_is_observed_without_a_write(tick, make_stream, ap
     assert tick(sensor)[0] == []
 
 
-def test_events_and_event_times_are_told_where_they_are_wanted(tick, timed, append):
+def test_events_and_event_times_are_found_where_they_are_wanted(tick, timed, append):
     sensor = build_observation_sensor("sensor", streams=[str(timed)], event_times=True, count_to=3)
     [first], _ = tick(sensor)
     assert plain(first)["pravega/complete_until"] == "2013-01-04T00:00:00+00:00"
@@ -153,7 +153,7 @@ def test_a_stream_that_is_scaled_sealed_and_made_again_is_followed(tick, make_st
 
 
 @pytest.mark.parametrize("cursor", ["", "not one", "eJw="])
-def test_a_cursor_that_is_not_understood_begins_anew(make_stream, pravega_config, instance, cursor):
+def test_a_cursor_that_is_not_understood_starts_again(make_stream, pravega_config, instance, cursor):
     sensor = build_observation_sensor("sensor", streams=[str(make_stream())], as_materializations=False)
     resources = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri)}
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:

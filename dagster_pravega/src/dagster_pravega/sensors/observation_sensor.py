@@ -54,8 +54,8 @@ def build_observation_sensor(
 
     A stream that was written since the last tick, or is seen for the first time, is reported as a materialization of
     its asset, as Dagster's own freshness policies and conditions of automation want it of external assets. Its data
-    version is the tail. A stream of which only a consumer's lag has changed is reported as an observation, and one that
-    stands not at all. The metadata are cuts, readable bytes, new bytes, and the time of the last write
+    version is the tail. If only a consumer's lag has changed, that is reported as an observation. A stream that stands
+    is not reported. The metadata are cuts, readable bytes, new bytes, and the time of the last write
     (`dagster/last_updated_timestamp`), which is exact to the time between two ticks.
 
     A stream that stands costs two requests for each segment of its tail. A tick begins no stream after 14 s; the next
@@ -159,14 +159,14 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Cursor:
-    """What the sensor knows from earlier ticks: the streams, and the asset with which this tick begins."""
+    """The knowledge from earlier ticks: the streams, and the asset with which this tick begins."""
 
     seen: dict[str, _Seen] = field(default_factory=dict)
     next: str | None = None
 
     @classmethod
     def read(cls, text: str | None, watched: Sequence[_Watched]) -> Self:
-        """Read a cursor; one that is not understood begins anew. Assets that are not observed any more are left out."""
+        """Read a cursor; one that is not understood starts again. Assets that are not observed now are left out."""
         try:
             plain = json.loads(zlib.decompress(base64.b64decode(text or "", validate=True)))
             if plain["layout"] != _LAYOUT:

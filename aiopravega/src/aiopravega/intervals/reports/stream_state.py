@@ -169,7 +169,7 @@ async def _infos(client: PravegaClient, segments: Sequence[SegmentId]) -> dict[S
 
 
 def _has_not_ended(infos: Mapping[SegmentId, SegmentInfo], last: StreamState) -> bool:
-    """True if the segments are those of the tail still: a segment at the tail is sealed when it is scaled or sealed."""
+    """True if the tail still has these segments: a segment at the tail is sealed when it is scaled or sealed."""
     if not last.is_sealed:
         return not any(info.sealed for info in infos.values())
     return all(info.sealed and info.write_offset == last.tail.positions[s] for s, info in infos.items())
