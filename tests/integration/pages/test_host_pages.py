@@ -65,14 +65,14 @@ def test_airflow_frames(open_page, client, scope, fill):
     assert sums == [("AA", 6.3), ("UA", 1.0)]
 
 
-def test_replay_before_you_deploy(open_page, fill, capfd, scope, tmp_path):
+def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path):
     flights = [{"carrier": carrier, "delay": delay} for carrier, delay in (("AA", 5.0), ("UA", 1.0), ("AA", 7.5))]
     fill("flights", *(json.dumps(flight).encode() for flight in flights))
     fill("delays")
     job, changed, tested, typed, dag, check = blocks_of("replay-before-you-deploy")
 
     page = open_page(job.page).give(__name__="jobs").run(job.number, changed.number)
-    assert capfd.readouterr().out.splitlines() == [
+    assert terminal.readouterr().out.splitlines() == [
         f"different: jobs:worst_long_delays on 'delays' of {scope}/flights, compared with {scope}/delays",
         "  2026-01-05: 2 rows then, 1 now: 0 added, 1 removed, 0 changed",
         "removed, the first of 1:",
@@ -82,7 +82,7 @@ def test_replay_before_you_deploy(open_page, fill, capfd, scope, tmp_path):
     names["test_last_monday_gives_the_same_rows"]()
     (tmp_path / "jobs.py").write_text(job.code.partition("\nwith (")[0])
     page.run(typed.number)
-    assert capfd.readouterr().out.startswith("same: jobs:worst_delays")
+    assert terminal.readouterr().out.startswith("same: jobs:worst_delays")
     assert "<h1>Replay of jobs:worst_delays" in (tmp_path / "replay.html").read_text()
     page.run(dag.number, check.number)
     assert names["dag"].task_ids == ["replay"]
