@@ -68,7 +68,7 @@ class LocalRows:
     def write_files(
         self, landing: Landing, location: Location, own: Mapping[str, str], split: Split | None = None
     ) -> StagedFiles:
-        """Write the rows into a new location, 64 MB of them in memory at a time.
+        """Write the rows into a new location, 64 MB of them at a time, while the next are read.
 
         Args:
             landing: the landing of the rows.

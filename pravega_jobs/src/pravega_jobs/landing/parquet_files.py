@@ -7,6 +7,7 @@ may continue writing there, and nobody reads it.
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Final, Self
 
@@ -85,9 +86,9 @@ def write(
     file_bytes: int | None = None,
     split: Split | None = None,
 ) -> Iterator[StagedFile]:
-    """Write batches into new files, 64 MB of rows in memory at a time; without rows, no file.
+    """Write batches into new files, 64 MB of rows at a time, while the next are read; without rows, no file.
 
-    If the rows are split, twice as many are in memory, and up to 16 partitions have a file that is being written. Rows
+    Of rows that are split, one more copy is in memory, and up to 16 partitions have a file that is being written. Rows
     of more partitions at a time go into a file for each 64 MB.
 
     Args:
@@ -98,12 +99,14 @@ def write(
         file_bytes: bytes of a file after which the next one begins; None: all rows go into one file.
         split: the partitions, which have files of their own; None: there are none.
     """
-    with _Files(location, schema, split, file_bytes) as files:
+    with _Files(location, schema, split, file_bytes) as files, ThreadPoolExecutor(1) as writer:
+        pending: Future[list[StagedFile]] | None = None
         for group in _groups(batches, schema, own):
-            parts = [((), group)] if split is None else split.parts(group)
-            yield from files.make_room([key for key, _ in parts])
-            for key, rows in parts:
-                yield from files.write(key, rows)
+            if pending is not None:
+                yield from pending.result()
+            pending = writer.submit(files.take, group)
+        if pending is not None:
+            yield from pending.result()
         yield from files.finish()
 
 
@@ -151,14 +154,22 @@ class _Files:
         while self._open:
             self._open.popitem()[1].abandon(*error)
 
-    def make_room(self, keys: Collection[tuple[Any, ...]]) -> Iterator[StagedFile]:
+    def take(self, group: pa.Table) -> list[StagedFile]:
+        """Write rows of any partitions; the files that are done."""
+        parts = [((), group)] if self._split is None else self._split.parts(group)
+        done = list(self._make_room([key for key, _ in parts]))
+        for key, rows in parts:
+            done += self._write(key, rows)
+        return done
+
+    def _make_room(self, keys: Collection[tuple[Any, ...]]) -> Iterator[StagedFile]:
         """Close files of partitions that no rows come for, if others need their room."""
         idle = [key for key in self._open if key not in keys]
         if len(idle) + len(keys) > _MOST_OPEN:
             for key in idle:
                 yield self._close(key)
 
-    def write(self, key: tuple[Any, ...], rows: pa.Table) -> Iterator[StagedFile]:
+    def _write(self, key: tuple[Any, ...], rows: pa.Table) -> Iterator[StagedFile]:
         """Write rows of a partition; gives the file when it is done."""
         file = self._open.pop(key, None)
         if file is None:

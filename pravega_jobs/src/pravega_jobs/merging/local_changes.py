@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -177,7 +178,7 @@ def _numbered(rows: pa.RecordBatchReader, failures: list[PravegaError]) -> pa.Re
         seen = 0
         try:
             for batch in rows:
-                numbers = pa.array(range(seen, seen + batch.num_rows), pa.int64())
+                numbers = pa.array(np.arange(seen, seen + batch.num_rows, dtype=np.int64))
                 seen += batch.num_rows
                 whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
                 yield whole.filter(pc.fill_null(pc.not_equal(batch.column(CHANGE_TYPE), "update_preimage"), True))

@@ -52,9 +52,9 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
     left = chunk.values.select(key).append_column(_CHANGE, pa.array(np.arange(len(chunk))))
     pairs = joined(left, found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows))), merge)
     rows, changes = pairs[_ROW].to_numpy(), pairs[_CHANGE].to_numpy()
-    if len(np.unique(changes)) < len(changes):
-        numbers, times = np.unique(changes, return_counts=True)
-        raise twice(chunk, int(numbers[times > 1][0]), merge)
+    times = np.bincount(changes, minlength=len(chunk))
+    if (times > 1).any():
+        raise twice(chunk, int(np.argmax(times > 1)), merge)
     old, new = found[SEQUENCE_COLUMN].take(rows), chunk.values[SEQUENCE_COLUMN].take(changes)
     check_kind(old, pc.binary_length(new), str(merge))
     newer = np.asarray(pc.fill_null(pc.greater(new, old), fill_value=True), bool)
