@@ -165,7 +165,7 @@ host-kills: setup ## Kill runs of Dagster and Airflow at random (other: make hos
 	@$(BIN)/python -m tests.faults.hosts $(ARGS)
 
 .PHONY: store-kills
-store-kills: setup ## Kill landings, merges and upkeeps of tables in S3 (other: make store-kills ARGS='--kills 40 --seed 7')
+store-kills: setup build/duckdb-1.5.5/.installed ## Kill landings, merges and upkeeps of tables in S3 (other: make store-kills ARGS='--kills 40 --seed 7')
 	@$(BIN)/python -m tests.faults.store_kills $(ARGS)
 
 .PHONY: soak
@@ -332,6 +332,14 @@ build/lowest-%/.installed: requirements.lock tests/lowest/%.in tests/lowest/%.lo
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(LOWEST_BIN)/python \
 		--constraint build/lowest-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/lowest/$*.lock --requirement tests/lowest/$*.in
+	@touch $@
+
+# The last release of DuckDB whose extensions are packages.
+build/duckdb-%/.installed: | $(INSTALLED)
+	@echo "Making an environment with DuckDB $* and its readers of tables in build/duckdb-$*"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/duckdb-$*
+	@$(BIN)/uv pip install --quiet --python build/duckdb-$*/bin/python \
+		$(foreach name,httpfs avro delta iceberg,duckdb-extension-$(name)==$*)
 	@touch $@
 
 build/engines/.installed: requirements.lock Makefile | $(INSTALLED) $(JARS)

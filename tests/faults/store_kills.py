@@ -1,9 +1,9 @@
 """Kills landings, merges and upkeeps of tables in S3: `make store-kills ARGS='--kills 300'`.
 
 A run is killed as `kill -9` does, while a request is on its way: before the server has it, or after the server has done
-it. Half of the kills are at one request after the other, the others at any moment. Polars then reads the table: it has
-the whole work or none of it. The work is done again, and the table must have it once, and no file too many after an
-upkeep. Prints its seed and a line for each table and work; its status is 1 if a table was wrong.
+it. Half of the kills are at one request after the other, the others at any moment. Polars and DuckDB then read the
+table: it has the whole work or none of it. The work is done again, and the table must have it once, and no file too
+many after an upkeep. Prints its seed and a line for each table and work; its status is 1 if a table was wrong.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count, cycle
 from pathlib import Path
@@ -23,11 +24,12 @@ from typing import Any
 
 from tests.faults.s3_proxy import Fault, S3Proxy
 from tests.integration.pravega_jobs.landing_job import new_lake
-from tests.integration.pravega_jobs.store_works import WORKS, Work
+from tests.integration.pravega_jobs.store_works import WORKS, Found, Work
 from tests.integration.pravega_jobs.upkeep_job import kept_up
 from tests.system.s3_server import BUCKET, S3Server
 from tests.system.servers import free_ports
 
+_DUCKDB = Path(__file__).parents[2] / "build" / "duckdb-1.5.5" / "bin" / "python"
 # The share of kills at one request after the other; the others are at any moment.
 _AT_REQUESTS = 0.5
 
@@ -87,20 +89,59 @@ def _kill(victim: int) -> None:
         return  # it was faster
 
 
+class DuckDB:
+    """A process that reads tables by DuckDB.
+
+    Args:
+        environment: the variables by which it finds the store.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        command = [str(_DUCKDB), str(Path(__file__).parent / "duckdb_reader.py")]
+        given = dict(os.environ) | dict(environment)
+        self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=given)
+
+    def ask(self, function: str, address: str, columns: Sequence[str]) -> Found:
+        """The rows of a table, sorted, with 0 for null.
+
+        Raises:
+            WrongTableError: it cannot read the table.
+        """
+        assert self.program.stdin is not None
+        assert self.program.stdout is not None
+        print(json.dumps([function, address, columns]), file=self.program.stdin, flush=True)
+        line = self.program.stdout.readline()
+        if not line:
+            raise WrongTableError(f"DuckDB cannot read {address}")
+        return [tuple(row) for row in json.loads(line)]
+
+    def end(self) -> None:
+        self.program.kill()
+        self.program.wait()
+
+
 class WrongTableError(Exception):
     """A table is not as it must be."""
 
 
-def check(lake: Any, table: Any, work: Work, ended: str) -> str:
+def judged(table: Any, work: Work, duckdb: DuckDB) -> Found:
+    """The rows of a table, which two readers find."""
+    found, also = work.judged(table), work.read_by(duckdb.ask, table)
+    if found != also:
+        raise WrongTableError(f"Polars finds {found}, DuckDB {also}")
+    return found
+
+
+def check(lake: Any, table: Any, work: Work, ended: str, duckdb: DuckDB) -> str:
     """Judge a table after a kill, and after the next run; returns what the killed run had done."""
-    found = work.judged(table)
+    found = judged(table, work, duckdb)
     if found not in (work.before, work.after) or (ended == "0" and found != work.after) or ended == "1":
         raise WrongTableError(f"after a run that ended with {ended!r}: {found}")
     work.run(lake, table)
-    if work.judged(table) != work.after or len(table.holdings()) != work.held:
+    if judged(table, work, duckdb) != work.after or len(table.holdings()) != work.held:
         raise WrongTableError(f"after the next run: {work.judged(table)}, {len(table.holdings())} holdings")
     kept_up(table)
-    if work.judged(table) != work.after or lake.leftovers(table):
+    if judged(table, work, duckdb) != work.after or lake.leftovers(table):
         raise WrongTableError(f"after an upkeep: {work.judged(table)}, {lake.leftovers(table)}")
     return "whole" if found == work.after else "nothing"
 
@@ -114,9 +155,11 @@ class Killing:
         runs: runs of such tables.
         where: the text that names a lake, with `*` for a name of its own.
         chance: the random numbers.
+        duckdb: reads the tables.
     """
 
-    def __init__(self, kind: str, name: str, runs: Runs, where: str, chance: random.Random) -> None:
+    def __init__(self, kind: str, name: str, runs: Runs, where: str, chance: random.Random, duckdb: DuckDB) -> None:
+        self.duckdb = duckdb
         self.kind, self.name, self.runs, self.where, self.chance = kind, name, runs, where, chance
         self.work, self.numbers, self.counts = WORKS[name], count(), Counter[str]()
         self.at_requests, self.requests, self.seconds = count(), 0, 0.0
@@ -149,7 +192,7 @@ class Killing:
         table = self.work.prepare(lake)
         ended, _ = self.runs.ended(lake, self.name, **kill)
         try:
-            found = check(lake, table, self.work, ended)
+            found = check(lake, table, self.work, ended, self.duckdb)
         except WrongTableError as error:
             raise WrongTableError(f"{self.kind}, {self.name}, {how}: {error}") from None
         is_killed = ended == "killed"
@@ -179,7 +222,9 @@ def main() -> int:
         runs = {kind: Runs(kind, proxy) for kind in kinds}
         for each in runs.values():
             stack.callback(each.end)
-        ways = [Killing(kind, name, runs[kind], kinds[kind], chance) for name in given.works for kind in kinds]
+        duckdb = DuckDB({"AWS_ENDPOINT_URL": server.url})
+        stack.callback(duckdb.end)
+        ways = [Killing(kind, name, runs[kind], kinds[kind], chance, duckdb) for name in given.works for kind in kinds]
         for way in cycle(ways):
             if killed >= given.kills or time.monotonic() - started > given.minutes * 60:
                 break

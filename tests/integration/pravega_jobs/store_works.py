@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from pravega_jobs.landing import DeltaFolder
 
 _FIRST: list[Change] = [(1, 10, "a", 1), (2, 20, "b", 2), (3, 30, None, 3)]
 Found = list[tuple[Any, ...]]
+Ask = Callable[[str, str, Sequence[str]], Found]
 
 
 def land(name: str, value: int, generation: int = 1) -> Callable[[Any, Any], Any]:
@@ -57,6 +58,15 @@ class Work:
         for each in self.first:
             each(lake, table)
         return table
+
+    def read_by(self, ask: Ask, table: Any) -> Found:
+        """The rows as a reader finds them that is asked with a function of DuckDB, an address and columns."""
+        if isinstance(table, DeltaFolder):
+            function, address = "delta_scan", None if table.stored.table() is None else table.path
+        else:
+            loaded = table.table()
+            function, address = "iceberg_scan", None if loaded is None else loaded.metadata_location
+        return [] if address is None else ask(function, address, self.columns)
 
     def judged(self, table: Any) -> Found:
         """The rows as Polars reads them; none, if there is no table."""
