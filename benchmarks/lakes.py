@@ -10,17 +10,22 @@ All get the same Parquet files. The keys of the changes are unique: only this pa
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 import numpy as np
+import psycopg2
 import pyarrow as pa
 from pyarrow import parquet
+from tests.system.airflow.postgres import Postgres
+from tests.system.servers import free_ports
 
 RESULTS: Final = Path(__file__).parent / "results" / "lakes.md"
 _ROOT: Final = Path(__file__).parent.parent
@@ -37,6 +42,17 @@ _NAMES: Final = {
     "ours-iceberg": "this package, Iceberg",
     "pyiceberg": "pyiceberg",
     "spark-iceberg": "Spark 4.1, Iceberg",
+    "ours-postgres": "this package, PostgreSQL",
+    "by-hand-postgres": "psycopg2, PostgreSQL",
+}
+_DATABASE: Final = ("ours-postgres", "by-hand-postgres")
+# As people run it: what is committed is on disk.
+_SERVER: Final = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "shared_buffers": "1GB",
+    "max_wal_size": "8GB",
 }
 _TYPES: Final = ("update", "delete", "insert")
 
@@ -44,7 +60,11 @@ _TYPES: Final = ("update", "delete", "insert")
 def main() -> None:
     """Measure, and write the results."""
     options = _options()
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder))
+        if set(_DATABASE) - set(options.without):
+            server = stack.enter_context(Postgres(free_ports(1)[0], Path(folder) / "postgres.log", _SERVER))
+            os.environ["BENCH_POSTGRES"] = server.url("").replace("+", "")
         parts = {"land": _land, "merge-small": _merge_small, "merge-large": _merge_large}
         text = "\n".join(parts[each](Path(folder), options) for each in options.only or parts)
     Path(options.out).write_text(f"# Landings and merges\n{text}")
@@ -98,6 +118,8 @@ def _table(title: str, job: str, files: Sequence[Path], options: argparse.Namesp
                     if done is None:
                         break
                 found[name].append(done)
+                if name in _DATABASE:
+                    _drop_rows()
                 print(title, number, name, done, flush=True)
     lines = [f"## {title}", "", "| | seconds | lowest to highest | memory, GB |", "|---|---|---|---|"]
     for name, runs in found.items():
@@ -109,6 +131,11 @@ def _table(title: str, job: str, files: Sequence[Path], options: argparse.Namesp
         memory = max(each["bytes"] for each in whole) / 1e9
         lines.append(f"| {_NAMES[name]} | {median(times):.1f} | {min(times):.1f} to {max(times):.1f} | {memory:.1f} |")
     return "\n".join([*lines, ""])
+
+
+def _drop_rows() -> None:
+    with psycopg2.connect(os.environ["BENCH_POSTGRES"]) as connection, connection.cursor() as cursor:
+        cursor.execute("drop schema public cascade; create schema public")
 
 
 def _job(name: str, job: str, table: str, rows: Path, options: argparse.Namespace) -> dict[str, float] | None:

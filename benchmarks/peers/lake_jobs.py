@@ -5,6 +5,7 @@
 The last line is JSON: the seconds of the work without imports, and the largest resident size of the process in bytes.
 """
 
+import io
 import json
 import os
 import resource
@@ -15,10 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
-from pyarrow import parquet
+from pyarrow import csv, parquet
 from pyiceberg.catalog import load_catalog
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
@@ -26,10 +28,25 @@ from pravega_jobs.landing import land
 from pravega_jobs.merging import merge_into
 
 NAME = "bench.rows"
+# What a hand-written load has: the types of the columns, and its statement once the changes are copied.
+_DDL = """create table rows (id bigint{}, customer text, amount double precision, quantity int,
+    ordered timestamptz, note text)"""
+_STAGING = "create temporary table changes (like rows, _change_type text)"
+_MERGE = """
+    merge into rows t using changes s on t.id = s.id
+    when matched and s._change_type = 'delete' then delete
+    when matched then update set customer = s.customer, amount = s.amount, quantity = s.quantity, ordered = s.ordered,
+        note = s.note
+    when not matched and s._change_type <> 'delete' then
+        insert (id, customer, amount, quantity, ordered, note)
+        values (s.id, s.customer, s.amount, s.quantity, s.ordered, s.note)
+"""
 
 
 def _ours(form: str, job: str, table: str, rows: str) -> None:
     name = f"delta:{table}"
+    if form == "postgres":
+        name = f"{os.environ['BENCH_POSTGRES']}#public.rows"
     if form == "iceberg":
         _catalog(table)
         os.environ |= {f"PYICEBERG_CATALOG__LAKE__{key}".upper(): value for key, value in _catalog_of(table).items()}
@@ -67,6 +84,28 @@ def _pyiceberg(job: str, table: str, rows: str) -> None:
     catalog.load_table(NAME).upsert(kept, join_cols=["id"])
 
 
+def _by_hand(job: str, _: str, rows: str) -> None:
+    """COPY of CSV by psycopg2, and MERGE: a program as people write it."""
+    read = parquet.ParquetFile(rows)
+    columns = _columns(rows)
+    with psycopg2.connect(os.environ["BENCH_POSTGRES"]) as connection, connection.cursor() as cursor:
+        cursor.execute("select to_regclass('rows') is null")
+        new = cursor.fetchone()[0]
+        if new:
+            cursor.execute(_DDL.format("" if job == "land" else " primary key"))
+        else:
+            cursor.execute(_STAGING)
+            columns = [*columns, "_change_type"]
+        for batch in read.iter_batches(100_000, columns=columns):
+            text = pa.BufferOutputStream()
+            csv.write_csv(batch, text, csv.WriteOptions(include_header=False))
+            cursor.copy_expert(
+                f"copy {'rows' if new else 'changes'} from stdin (format csv)", io.BytesIO(text.getvalue())
+            )
+        if not new:
+            cursor.execute(_MERGE)
+
+
 def _columns(rows: str) -> list[str]:
     return [name for name in parquet.read_schema(rows).names if not name.startswith("_")]
 
@@ -99,8 +138,10 @@ if __name__ == "__main__":
     work: dict[str, Callable[..., None]] = {
         "ours-delta": lambda *given: _ours("delta", *given),
         "ours-iceberg": lambda *given: _ours("iceberg", *given),
+        "ours-postgres": lambda *given: _ours("postgres", *given),
         "deltalake": _deltalake,
         "pyiceberg": _pyiceberg,
+        "by-hand-postgres": _by_hand,
     }
     begin = time.perf_counter()
     work[contender](*words)
