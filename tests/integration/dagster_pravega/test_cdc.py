@@ -169,6 +169,10 @@ def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
         ({"table": table, "since": "last", "deletes": "none"}, "deletes is hard, soft"),
         ({"table": table, "since": "last", "partition_by": ["day(at)"]}, "Delta has partitions by columns only"),
         ({"table": table, "since": "last", "history": "scd2", "deletes": "soft"}, "leave out deletes='soft'"),
+        (
+            {"table": "shop.orders", "database_key": "shop", "since": "last", "history": "scd2"},
+            "PostgreSQL keep no history",
+        ),
     ):
         with pytest.raises(ConfigurationError, match=message):
             merging(spec, **arguments)

@@ -28,6 +28,7 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 from pyiceberg.catalog import load_catalog
 from tests.faults.kill_calls import killed_at
+from tests.faults.process import wait_until
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
@@ -115,6 +116,9 @@ class Lake(ABC):
     @abstractmethod
     def leftovers(self, table: Any) -> list[str]:
         """Rows that were staged and are not needed any more."""
+
+    def settle(self) -> None:
+        """Wait until nothing of killed runs is at work any more."""
 
     def land(self, table: Any, one: Landing, value: int) -> Action:
         with self.staged(table, one, value) as rows:
@@ -395,6 +399,11 @@ class PostgresLake(Lake):
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.dsn, _, self.schema = where.rpartition("#")
+
+    def settle(self) -> None:
+        """Wait until the server has noticed that killed runs are gone, and has let their locks go."""
+        asked = "select count(*) from pg_locks where locktype = 'advisory'"
+        wait_until(lambda: self.ask(asked) == [(0,)], lambda: "locks of killed runs stay", every=0.05)
 
     def make(self) -> None:
         """Make the schema."""

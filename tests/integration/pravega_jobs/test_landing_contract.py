@@ -219,6 +219,7 @@ def killed(kind, make_lake) -> Iterator[Callable[[Lake, int, int], bool]]:
             print(json.dumps([lake.where, generation, step]), file=program.stdin, flush=True)
             answer = program.stdout.readline().strip()
             assert answer in {"True", "False"}
+            lake.settle()
             return answer == "True"
 
         yield killed

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.pravega_jobs.killed_merge_job import BEFORE, CHANGES
 from tests.integration.pravega_jobs.killed_runs import killed_runs
 from tests.integration.pravega_jobs.landing_job import PostgresLake, landing, new_lake
-from tests.integration.pravega_jobs.merging_job import columns_of, merge, merge_here, merge_of, rows_of
+from tests.integration.pravega_jobs.merging_job import SCHEMA, columns_of, merge, merge_of, rows_of
 from tests.integration.pravega_jobs.test_merging_lakehouse import (
     test_a_later_range_wins_at_one_place_of_the_log_and_repeats_do_not,
     test_a_merge_applies_all_changes_and_a_repeated_range_does_nothing,
@@ -28,6 +28,7 @@ from tests.integration.pravega_jobs.test_merging_lakehouse import (
 from tests.system.airflow.postgres import find_programs
 
 from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.schema.arrow.sql_columns import sql_type
 from pravega_jobs.landing import Action, Postgres
 from pravega_jobs.landing.local_rows import LocalRows
 from pravega_jobs.merging import MergeRules, merge_changes
@@ -70,6 +71,7 @@ def test_a_merge_killed_at_any_step_is_there_whole_or_not_at_all(postgres_dsn, d
             table = lake.table()
             merge(table, merge_of(0, deletes), BEFORE)
             is_killed = killed(lake, deletes, step)
+            lake.settle()
             notes = {each.interval for each in table.holdings()}
             assert rows_of(table) == (after if "range 1" in notes else before)
             merge(table, merge_of(1, deletes), CHANGES)
@@ -130,11 +132,42 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(table):
     mariadb = columns_of([(1, 11, "b", 11)]).set_column(4, "_sequence", pa.array([b"x" * 24]))
     with pytest.raises(LandingError, match="of two kinds"):
         merge(table, merge_of(1), mariadb)
-    history = merge_of(1, history="scd2")
-    with pytest.raises(ConfigurationError, match=r"keep no history.*table of Delta or Iceberg"):
-        merge_here(table, history, columns_of([(1, 11, "b", 11)]))
     assert rows_of(table) == {1: (10, "a")}
     assert [each.interval for each in table.holdings()] == ["range 0"]
+
+
+def test_a_history_is_refused_before_a_change_is_read(table):
+    changes = pa.RecordBatchReader.from_batches(SCHEMA, (pytest.fail("a change was read") for _ in range(1)))
+    merge = merge_of(0, history="scd2")
+    with pytest.raises(ConfigurationError, match=r"keep no history.*table of Delta or Iceberg"):
+        merge_changes(changes, table, merge.landing, merge.rules)
+
+
+def test_rows_of_a_try_that_was_given_up_are_not_merged(lake, table):
+    merge(table, merge_of(0), [(1, 10, "a", 1)])
+    target, one = PostgresMerges(table), merge_of(1)
+    with target.staged(LocalRows(columns_of([(1, 11, "x", 11)])), one, shared=True) as staged:
+        late = columns_of([(1, 12, "late", 12), (2, 20, "late", 12)])
+        LocalRows(late).select({name: sql_type(late.schema.field(name).type) for name in staged.columns}).copy(
+            lake.dsn, staged.staging
+        )
+        done = target.commit(staged, one, in_order=True)
+    assert (done.counts.updated, done.counts.inserted, done.holding.rows) == (1, 0, 1)
+    assert rows_of(table) == {1: (11, "x")}
+
+
+def test_names_with_backslashes_and_quotes_are_names_at_any_setting(lake):
+    name = "o'ne\\"
+    dsn = lake.dsn + ("&" if "?" in lake.dsn else "?") + "options=-c%20standard_conforming_strings%3Doff"
+    table = Postgres(dsn, lake.table().table)
+    rows = [{"id": 1, name: "sent", "other": 1}, {"id": 1, name: None, "other": 2}]
+    about = [SCHEMA.field(each) for each in ("_change_type", "_sequence", "_unchanged")]
+    schema = pa.schema([("id", pa.int32()), (name, pa.string()), ("other", pa.int64()), *about])
+    for number, (row, unsent) in enumerate(zip(rows, ([], [name]), strict=True)):
+        change = row | {"_change_type": "update_postimage", "_sequence": bytes([number]), "_unchanged": unsent}
+        merge(table, merge_of(number), pa.Table.from_pylist([change], schema))
+    quoted = name.replace('"', '""')
+    assert lake.ask(f'select "{quoted}", other from {table.table}') == [("sent", 2)]
 
 
 @pytest.mark.parametrize("deletes", ["hard", "soft"])

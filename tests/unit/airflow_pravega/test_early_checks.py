@@ -10,6 +10,7 @@ from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
 from airflow_pravega.operators.data_gate import PravegaDataGateOperator
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
+from airflow_pravega.operators.keep_table import PravegaKeepTableOperator
 from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
@@ -94,6 +95,21 @@ def test_the_name_of_a_subscriber_is_checked_too(make):
 def test_a_policy_that_there_is_not_is_refused(make, choice):
     with pytest.raises(AirflowFailException, match=f"{choice} is 'forget', but must be one of"):
         make(task_id="task", stream="scope/orders", **{choice: "forget"})
+
+
+@pytest.mark.parametrize("operator", [PravegaCdcMergeOperator, PravegaKeepTableOperator])
+def test_a_history_in_a_table_of_postgresql_is_refused(operator):
+    more = {"stream_cuts": {}} if operator is PravegaCdcMergeOperator else {}
+    with pytest.raises(AirflowFailException, match="PostgreSQL keep no history .* Delta or Iceberg"):
+        operator(
+            task_id="task",
+            stream="scope/orders",
+            table="shop.orders",
+            postgres_conn_id="shop",
+            key=["id"],
+            history="scd2",
+            **more,
+        )
 
 
 @pytest.mark.parametrize("more", [{"deletes": "soft"}, {"ghosts": "remove"}])

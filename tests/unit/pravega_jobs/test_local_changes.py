@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.integration.pravega_jobs.ghost_model import SCHEMA as GHOSTS
 from tests.integration.pravega_jobs.ghost_model import Event, table_of
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.merging import local_changes
 from pravega_jobs.merging.local_changes import changes_to_merge, current_rows
 from pravega_jobs.merging.rules import MergeRules
 
@@ -160,6 +161,20 @@ def test_what_cannot_be_reduced_is_refused():
     with pytest.raises(ConfigurationError, match="columns id, ID, which are one in SQL"), current_rows(twins, ["id"]):
         pass
     with pytest.raises(ConfigurationError, match="but must be a pyarrow"), current_rows([{"id": 1}], ["id"]):
+        pass
+
+
+def test_more_changes_than_there_is_room_for_are_refused_by_name(monkeypatch):
+    monkeypatch.setattr(local_changes, "_MEMORY", "20MB")
+    count = 1_000_000
+    table = pa.table(
+        {
+            "id": pa.array(range(count), pa.int64()),
+            "_change_type": pa.repeat("insert", count),
+            "_sequence": pa.repeat(b"\x01", count),
+        }
+    )
+    with pytest.raises(LandingError, match="take smaller ranges, have TMPDIR"), changes_to_merge(table, KEYED):
         pass
 
 

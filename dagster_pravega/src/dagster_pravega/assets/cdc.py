@@ -21,7 +21,7 @@ from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
 from pravega_jobs.merging.reading import change_options
-from pravega_jobs.merging.state import state_of
+from pravega_jobs.merging.state import check_history, state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -112,6 +112,7 @@ def pravega_cdc_asset(
     rules = MergeRules.of(
         key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
     )
+    check_history(checked, rules)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
     reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}, **keys.of_input(table)}

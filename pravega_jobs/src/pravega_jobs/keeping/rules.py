@@ -12,7 +12,7 @@ from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging.reading import change_options
 from pravega_jobs.merging.rules import MergeRules
-from pravega_jobs.merging.state import merges_of
+from pravega_jobs.merging.state import check_history
 from pravega_jobs.spark.options import with_columns
 from pravega_jobs.upkeep.keep_up import upkeep_of
 from pravega_jobs.upkeep.rules import UpkeepRules
@@ -122,7 +122,7 @@ class KeepRules:
             ConfigurationError: it cannot.
         """
         if self.merge is not None:
-            merges_of(table)
+            check_history(table, self.merge)
         check_partitions(table, self.partition_by)
         if self.upkeep_after:
             upkeep_of(table)

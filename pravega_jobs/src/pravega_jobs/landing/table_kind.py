@@ -136,6 +136,7 @@ class TableKind:
         names_folder: True if the text names a folder of files after its colon.
         has_address: True if the texts are addresses of databases, which may have a password.
         merges: makes the target of merges from a table; None: changes cannot be merged into it.
+        keeps_history: True if merges into the tables can keep every version of a row.
         merge_advice: a sentence for those who want to merge changes into a table of a kind without `merges`.
         upkeep: the upkeep of its tables; None: the kind has no upkeep.
         upkeep_advice: a sentence for those who want to keep up a table of a kind without `upkeep`.
@@ -152,6 +153,7 @@ class TableKind:
     names_folder: bool = False
     has_address: bool = False
     merges: "Callable[[Any], MergeTarget] | None" = None
+    keeps_history: bool = False
     merge_advice: str = ""
     upkeep: KindUpkeep | None = None
     upkeep_advice: str = ""

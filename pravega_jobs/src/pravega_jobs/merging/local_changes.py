@@ -9,13 +9,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError, LandingError, PravegaError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
 from pravega_jobs.error_rows import KEPT
 from pravega_jobs.landing.rules import choice
@@ -33,6 +34,10 @@ _ORDER: Final = "_order of events"
 _CHANGES: Final = "changes"
 _ROWS: Final = 64 * 1024
 _MEMORY: Final = "1GB"
+_TOO_MANY: Final = (
+    f"the changes need more than {_MEMORY} of memory and the room of {{folder}}, where the rest of them goes: take "
+    "smaller ranges, have TMPDIR name a folder with more room, or let Spark merge them. Nothing was changed"
+)
 _EMPTIED: Final = (
     "the range has a truncate, which no merge can follow: empty the target and merge what comes after it, or read with "
     "truncates=drop"
@@ -66,6 +71,7 @@ def current_rows(
     Raises:
         ConfigurationError: a column is missing, the changes are not a table, or DuckDB is not installed; or ghosts are
             to be removed, and the changes do not tell which they are.
+        LandingError: there is too little memory and room on disk for the changes.
     """
     removes = choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE
     with _stored(changes, key) as (database, names):
@@ -99,7 +105,7 @@ def changes_to_merge(changes: Any, rules: MergeRules) -> Iterator[LocalChanges]:
         ConfigurationError: as `current_rows`, or the range has a truncate, or the source has a column that a history
             adds; or a column of plain rows is of another type, or has a name that it must not have.
         LandingError: plain rows lack a value of their key, order or delete, or the order does not tell two rows of a
-            key apart.
+            key apart; or as `current_rows`.
     """
     if rules.order_by is not None:
         check_table(changes)
@@ -154,9 +160,11 @@ def _stored(
             database.register("given", _numbered(rows, failures))
             try:
                 database.execute(f"create table {_CHANGES} as from given")
+                yield database, names
+            except duckdb.OutOfMemoryException as error:
+                raise LandingError(_TOO_MANY.format(folder=Path(folder).parent)) from error
             except duckdb.Error as error:
                 raise failures[0] if failures else error from None
-            yield database, names
 
 
 def _check_not_tied(database: "duckdb.DuckDBPyConnection", rules: MergeRules) -> None:

@@ -12,7 +12,7 @@ from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import check_partitions, table_of
 from pravega_jobs.merging.merges import Merge, Merged
 from pravega_jobs.merging.rules import Deletes, Ghosts, MergeRules, RowHistory, Unsent
-from pravega_jobs.merging.state import merge_target
+from pravega_jobs.merging.state import check_history, merge_target
 from pravega_jobs.merging.target import MergeTarget
 
 
@@ -120,7 +120,9 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
     from pravega_jobs.merging.change_frames import all_changes, last_changes
     from pravega_jobs.merging.snapshot_frames import newest_whole_snapshot
 
-    target, merge = merge_target(table_of(table) if isinstance(table, str) else table), Merge(landing, rules)
+    named = table_of(table) if isinstance(table, str) else table
+    check_history(named, rules)
+    target, merge = merge_target(named), Merge(landing, rules)
     if not is_spark(changes):
         return _merge_local(changes, target, merge)
     if rules.order_by is not None:

@@ -6,6 +6,7 @@ from typing import Any
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing import targets as tables
 from pravega_jobs.landing.table_kind import LandingTable, TableKind
+from pravega_jobs.merging.rules import MergeRules
 from pravega_jobs.merging.target import MergeTarget, TableState
 
 
@@ -36,6 +37,22 @@ def merges_of(table: LandingTable) -> Callable[[Any], MergeTarget]:
     raise ConfigurationError(
         f"changes cannot be merged into a {type(table).__name__}: use {tables.forms_of(merged_kinds())}{advice}"
     )
+
+
+def check_history(table: LandingTable, rules: MergeRules) -> None:
+    """Check that tables of this kind keep versions of rows, if the rules want them. No server is asked.
+
+    Raises:
+        ConfigurationError: changes cannot be merged into them, or they keep no history.
+    """
+    merges_of(table)
+    kind = tables.kind_of_table(table)
+    if rules.keeps_history and kind is not None and not kind.keeps_history:
+        able = " or ".join(each.title for each in merged_kinds() if each.keeps_history)
+        raise ConfigurationError(
+            f"tables of {kind.title} keep no history of their rows: leave out history='scd2', or merge into a table of "
+            f"{able}, which can"
+        )
 
 
 def state_of(table: LandingTable) -> TableState | None:

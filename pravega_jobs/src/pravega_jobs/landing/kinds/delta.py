@@ -41,5 +41,6 @@ KIND: Final = TableKind(
     partitions=Partitions.COLUMNS,
     names_folder=True,
     merges=_target,
+    keeps_history=True,
     upkeep=KindUpkeep(_upkeep, _backlog),
 )

@@ -57,5 +57,6 @@ KIND: Final = TableKind(
     library=PYICEBERG,
     partitions=Partitions.FUNCTIONS,
     merges=_target,
+    keeps_history=True,
     upkeep=KindUpkeep(_upkeep, _backlog),
 )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
 from aiopravega.schema.arrow.sql_columns import sql_type
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
 from pravega_jobs.landing.growth import is_wider
@@ -73,14 +73,8 @@ class PostgresMerges:
         """The holding of the merge's interval; None: the changes are to be merged.
 
         Raises:
-            ConfigurationError: a history is to be kept, which tables of PostgreSQL have not.
             LandingError: the changes must not be merged, or the server cannot be asked.
         """
-        if merge.rules.keeps_history:
-            raise ConfigurationError(
-                f"{merge}: tables of PostgreSQL keep no history of their rows: leave out history='scd2', or merge into "
-                "a table of Delta or Iceberg, which can"
-            )
         with self.table.standing() as found:
             return _held(found, merge, in_order=in_order)
 
@@ -129,15 +123,16 @@ class PostgresMerges:
             added = _added(column_types(cursor, location.table), staged.changes, merge)
             for name, kind in added.items():
                 cursor.execute(f"alter table {location.table} add column {quoted(name)} {kind}")
-            cursor.execute(
-                f"delete from {staged.staging} where {STAGED_BY} <> all(%s)", ([each.task for each in staged.copied],)
-            )
             cursor.execute(f"analyze {staged.staging}")
-            cursor.execute(f"select count(*) from {staged.staging}")
+            # A try that was given up may still commit rows, between two of these statements too: they never count.
+            changes = cursor.mogrify(
+                f"(select * from {staged.staging} where {STAGED_BY} = any(%s))", ([each.task for each in staged.copied],)
+            ).decode()
+            cursor.execute(f"select count(*) from {changes} s")
             [count] = cursor.fetchone()
             check_copied(merge.landing, staged.copied, count)
             types = column_types(cursor, location.table)
-            counts = ChangesInDatabase(cursor, staged.staging, location.table, types, staged.columns, merge).apply()
+            counts = ChangesInDatabase(cursor, changes, location.table, types, staged.columns, merge).apply()
             counts.new_columns += added
             holding = Holding.of(merge.landing, count)
             found.store(holding, merge.rules.of_table.to_text())

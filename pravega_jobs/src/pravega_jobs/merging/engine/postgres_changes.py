@@ -30,7 +30,7 @@ class ChangesInDatabase:
 
     Args:
         cursor: in the transaction of the merge, which has locked the table.
-        staging: the staging table, as SQL names it.
+        changes: the staged changes that count, as a query in brackets.
         table: the table, as SQL names it.
         types: the columns of the table, with the names that PostgreSQL has for their types.
         columns: the columns of the staging table.
@@ -38,7 +38,7 @@ class ChangesInDatabase:
     """
 
     cursor: Any
-    staging: str
+    changes: str
     table: str
     types: Mapping[str, str]
     columns: Sequence[str]
@@ -86,8 +86,8 @@ class ChangesInDatabase:
         """The change lacks a value that the row has (TOAST)."""
         if UNCHANGED not in self.columns:
             return "false"
-        text = name.replace("'", "''")
-        return f"coalesce(s.{quoted(UNCHANGED)} ? '{text}', false)"
+        text = self.cursor.mogrify("%s", (name,)).decode()
+        return f"coalesce(s.{quoted(UNCHANGED)} ? {text}, false)"
 
     def _differ(self, name: str) -> str:
         known = spark_types({name: self.types[name]})[name]
@@ -99,13 +99,13 @@ class ChangesInDatabase:
         """Check that each change has a key, which no other change has, and a position."""
         needed = (*self.merge.rules.key, SEQUENCE_COLUMN)
         nulls = ", ".join(f"count(*) filter (where {quoted(name)} is null)" for name in needed)
-        self.cursor.execute(f"select {nulls} from {self.staging}")
+        self.cursor.execute(f"select {nulls} from {self.changes} s")
         for name, count in zip(needed, self.cursor.fetchone(), strict=True):
             if count:
                 raise incomplete(self.merge, count, name)
         # Texts that differ may be one value of the table's type: nobody has found the last of their changes.
         names = ", ".join(map(quoted, self.merge.rules.key))
-        self.cursor.execute(f"select {names} from {self.staging} group by {names} having count(*) > 1 limit 1")
+        self.cursor.execute(f"select {names} from {self.changes} s group by {names} having count(*) > 1 limit 1")
         found = self.cursor.fetchone()
         if found is not None:
             raise LandingError(
@@ -134,9 +134,9 @@ class ChangesInDatabase:
             *(f"{new} and {text}" for _, text in lacking),
         ]
         self.cursor.execute(
-            f"select count(*), (select count(*) from {self.staging}), "
+            f"select count(*), (select count(*) from {self.changes} s), "
             + ", ".join(f"count(*) filter (where {each})" for each in asked)
-            + f" from {self.staging} s left join {self.table} t on {self._same_key}"
+            + f" from {self.changes} s left join {self.table} t on {self._same_key}"
         )
         pairs, staged, unlike, *numbers = self.cursor.fetchone()
         if pairs > staged:
@@ -154,7 +154,7 @@ class ChangesInDatabase:
         """A key that the table has twice."""
         names = ", ".join(f"t.{quoted(name)}" for name in self.merge.rules.key)
         self.cursor.execute(
-            f"select {names} from {self.staging} s join {self.table} t on {self._same_key} group by {names} "
+            f"select {names} from {self.changes} s join {self.table} t on {self._same_key} group by {names} "
             "having count(*) > 1 limit 1"
         )
         return dict(zip(self.merge.rules.key, self.cursor.fetchone(), strict=True))
@@ -175,7 +175,7 @@ class ChangesInDatabase:
         if soft:
             columns, values = [*columns, _MARK], [*values, _DELETES]
         return (
-            f"merge into {self.table} as t using {self.staging} as s on {self._same_key} "
+            f"merge into {self.table} as t using {self.changes} as s on {self._same_key} "
             f"when matched and {self._newer} and {_DELETES} then {deleted} "
             f"when matched and {self._newer} then update set {updated} "
             f"when not matched {'' if soft else f'and not {_DELETES} '}"

@@ -9,7 +9,7 @@ from airflow.sdk import Context, XComArg
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, table_in
+from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, named_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -22,6 +22,7 @@ from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging import Merged, MergeRules, merge_changes
 from pravega_jobs.merging.reading import change_options, merged_table
+from pravega_jobs.merging.state import check_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -120,7 +121,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
         texts = {"deletes": deletes, "new_columns": new_columns, "unsent": unsent, "ghosts": ghosts, "history": history}
         with failing_for_good():  # of those that are known now; the others are checked when the task runs
-            MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
+            rules = MergeRules.of(_SOME_KEY, **{name: text for name, text in texts.items() if is_known(text)})
+        check_known(table, lambda text: check_history(named_table(text, postgres_conn_id, iceberg_conn_id), rules))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
