@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count, cycle
 from pathlib import Path
@@ -29,9 +29,12 @@ from tests.integration.pravega_jobs.upkeep_job import kept_up
 from tests.system.s3_server import BUCKET, S3Server
 from tests.system.servers import free_ports
 
+from aiopravega.errors import TableUnavailableError
+
 _DUCKDB = Path(__file__).parents[2] / "build" / "duckdb-1.5.5" / "bin" / "python"
 # The share of kills at one request after the other; the others are at any moment.
 _AT_REQUESTS = 0.5
+_TRIES = 5
 
 
 class Runs:
@@ -124,9 +127,20 @@ class WrongTableError(Exception):
     """A table is not as it must be."""
 
 
+def answered(do: Callable[[], Any]) -> Any:
+    """What a function gives; as a scheduler does, it is called again if the store, amid kills, has no answer."""
+    for _ in range(_TRIES - 1):
+        try:
+            return do()
+        except TableUnavailableError as error:
+            print(f"tried again: {error}", flush=True)
+            time.sleep(1)
+    return do()
+
+
 def judged(table: Any, work: Work, duckdb: DuckDB) -> Found:
     """The rows of a table, which two readers find."""
-    found, also = work.judged(table), work.read_by(duckdb.ask, table)
+    found, also = answered(lambda: (work.judged(table), work.read_by(duckdb.ask, table)))
     if found != also:
         raise WrongTableError(f"Polars finds {found}, DuckDB {also}")
     return found
@@ -137,10 +151,10 @@ def check(lake: Any, table: Any, work: Work, ended: str, duckdb: DuckDB) -> str:
     found = judged(table, work, duckdb)
     if found not in (work.before, work.after) or (ended == "0" and found != work.after) or ended == "1":
         raise WrongTableError(f"after a run that ended with {ended!r}: {found}")
-    work.run(lake, table)
+    answered(lambda: work.run(lake, table))
     if judged(table, work, duckdb) != work.after or len(table.holdings()) != work.held:
         raise WrongTableError(f"after the next run: {work.judged(table)}, {len(table.holdings())} holdings")
-    kept_up(table)
+    answered(lambda: kept_up(table))
     if judged(table, work, duckdb) != work.after or lake.leftovers(table):
         raise WrongTableError(f"after an upkeep: {work.judged(table)}, {lake.leftovers(table)}")
     return "whole" if found == work.after else "nothing"
