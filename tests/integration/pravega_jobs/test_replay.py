@@ -218,6 +218,16 @@ def test_a_scratch_scope_gets_the_rows_once_for_each_code(again, client, scope):
 
 
 @pytest.mark.usefixtures("both_days")
+def test_a_stream_that_no_replay_has_made_gets_no_rows(again, client, scope):
+    used = f"{scope}-used"
+    client.create_scope(used)
+    client.create_stream(f"{used}/delays")
+    with pytest.raises(ConfigurationError, match=f"{used}/delays is there, and no replay has made it"):
+        again(minutes, into=used)
+    assert client.tail(f"{used}/delays") == client.head(f"{used}/delays")
+
+
+@pytest.mark.usefixtures("both_days")
 def test_the_newest_generation_of_a_write_is_compared(client, scope, flights, again):
     with pytest.raises(AssertionError):
         again(less).assert_same()

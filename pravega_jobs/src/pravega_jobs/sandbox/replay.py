@@ -17,7 +17,7 @@ from pravega_jobs.sandbox.outputs import Keep, OutputOptions, Row, Written, Writ
 from pravega_jobs.sandbox.recorded import INTERVAL, RecordedRange, recorded_ranges
 from pravega_jobs.sandbox.result import ReplayedInterval, ReplayResult
 from pravega_jobs.sandbox.rows import RowTexts, kinds_that_differ
-from pravega_jobs.sandbox.scratch import ScratchEvents, check_scratch
+from pravega_jobs.sandbox.scratch import ScratchEvents, scratch_stream
 from pravega_jobs.sandbox.tally import Tally
 from pravega_jobs.tables import check_table
 
@@ -128,7 +128,7 @@ def replay(
     scratch = None
     if into is not None:
         target = StreamName.parse(outputs[0])
-        scratch = StreamName(check_scratch(into, source, target), target.stream)
+        scratch = scratch_stream(client, into, target, source)
     job = _Job(function, columns, options or {}, registry, largest, scratch, Tally(columns, samples))
     with row_pairs(has_key=bool(columns), memory=memory) as pairs:
         done = [job.run(each, written, pairs) for each, written in found]

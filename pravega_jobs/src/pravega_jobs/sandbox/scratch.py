@@ -20,6 +20,8 @@ from pravega_jobs.events.batches import EventBatch, write_event_batches
 
 _COLUMNS: Final = pa.schema([("event", pa.binary()), ("routing_key", pa.string())])
 _DIGEST: Final = 8  # bytes
+# The tag of streams that replays have made.
+_TAG: Final = "pravega-replay"
 
 
 class ScratchEvents(AbstractContextManager["ScratchEvents"]):
@@ -66,11 +68,13 @@ class ScratchEvents(AbstractContextManager["ScratchEvents"]):
             written_as: the write id of the rows that they are compared with.
 
         Raises:
+            ConfigurationError: others have made the stream.
             PravegaError: the cluster cannot be reached.
         """
         self._writer.close()
         self._client.create_scope(self._stream.scope)
-        self._client.create_stream(self._stream)
+        if not self._client.create_stream(self._stream, tags=(_TAG,)):
+            _check_made_by_replays(self._client, self._stream)
         write_id = f"replay/{self._digest.hexdigest()}/{written_as}"
         write_event_batches(self._client, self._stream, write_id, self._stored())
         return {"stream": str(self._stream), "write_id": write_id}
@@ -82,16 +86,34 @@ class ScratchEvents(AbstractContextManager["ScratchEvents"]):
                 yield EventBatch(events, keys)
 
 
-def check_scratch(into: str, *others: StreamName) -> str:
-    """Refuse a scratch scope in which the replay could meet streams that are used.
+def scratch_stream(client: PravegaClient, into: str, output: StreamName, source: StreamName) -> StreamName:
+    """The stream in a scratch scope that is named as the output is; refuses streams that are used.
+
+    Args:
+        client: a connected client.
+        into: the scratch scope.
+        output: the stream that the intervals were written into.
+        source: the stream of the intervals.
 
     Raises:
-        ConfigurationError: it is not a name, or one of the streams is in it.
+        ConfigurationError: it is not a name, or the scope of one of the streams, or has such a stream that others made.
+        PravegaError: the cluster cannot be reached.
     """
     scope = check_name("scope", into)
-    for stream in others:
+    for stream in (source, output):
         if stream.scope == scope:
             raise ConfigurationError(
                 f"into={into!r} is the scope of {stream}, which the replay reads: name another scope, which may be new"
             )
-    return scope
+    stream = StreamName(scope, output.stream)
+    if client.stream_exists(stream):
+        _check_made_by_replays(client, stream)
+    return stream
+
+
+def _check_made_by_replays(client: PravegaClient, stream: StreamName) -> None:
+    if stream not in client.list_streams(stream.scope, _TAG):
+        raise ConfigurationError(
+            f"{stream} is there, and no replay has made it, so somebody may use it: name another scope by into, or, if "
+            f"nobody needs the stream, delete it, or give it the tag {_TAG}"
+        )
