@@ -1,14 +1,14 @@
 """Reads tables of Delta and Iceberg in S3 by DuckDB, which shares no code with their writers.
 
-Run as a program by the Python of `make build/duckdb-1.5.5/.installed`, whose DuckDB has its extensions from packages: for
-each line, JSON with a function such as `delta_scan`, an address and columns, it prints the rows, sorted, as JSON. The
-environment says where S3 is.
+Run as a program by the Python of `make build/duckdb-1.5.5/.installed`, whose DuckDB has its extensions from packages:
+for each line, JSON with a function such as `delta_scan`, an address and columns, it prints the rows, sorted, as JSON.
+The environment says where S3 is.
 """
 
-import glob
 import json
 import os
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import duckdb
@@ -18,8 +18,8 @@ def main() -> None:
     """Answer each line."""
     with duckdb.connect() as database:
         for name in ("httpfs", "avro", "delta", "iceberg"):
-            pattern = f"{sys.prefix}/lib/*/site-packages/duckdb_extension_{name}/**/*.duckdb_extension"
-            database.execute(f"load '{glob.glob(pattern, recursive=True)[0]}'")
+            pattern = f"lib/*/site-packages/duckdb_extension_{name}/**/*.duckdb_extension"
+            database.execute(f"load '{next(Path(sys.prefix).glob(pattern))}'")
         database.execute(
             f"create secret (type s3, key_id '{os.environ['AWS_ACCESS_KEY_ID']}', "
             f"secret '{os.environ['AWS_SECRET_ACCESS_KEY']}', region '{os.environ['AWS_REGION']}', "

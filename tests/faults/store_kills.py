@@ -140,6 +140,7 @@ def answered(do: Callable[[], Any]) -> Any:
 
 def judged(table: Any, work: Work, duckdb: DuckDB) -> Found:
     """The rows of a table, which two readers find."""
+    found: Found
     found, also = answered(lambda: (work.judged(table), work.read_by(duckdb.ask, table)))
     if found != also:
         raise WrongTableError(f"Polars finds {found}, DuckDB {also}")

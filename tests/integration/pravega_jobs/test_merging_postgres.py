@@ -160,7 +160,7 @@ def test_names_with_backslashes_and_quotes_are_names_at_any_setting(lake):
     name = "o'ne\\"
     dsn = lake.dsn + ("&" if "?" in lake.dsn else "?") + "options=-c%20standard_conforming_strings%3Doff"
     table = Postgres(dsn, lake.table().table)
-    rows = [{"id": 1, name: "sent", "other": 1}, {"id": 1, name: None, "other": 2}]
+    rows: list[dict[str, Any]] = [{"id": 1, name: "sent", "other": 1}, {"id": 1, name: None, "other": 2}]
     about = [SCHEMA.field(each) for each in ("_change_type", "_sequence", "_unchanged")]
     schema = pa.schema([("id", pa.int32()), (name, pa.string()), ("other", pa.int64()), *about])
     for number, (row, unsent) in enumerate(zip(rows, ([], [name]), strict=True)):

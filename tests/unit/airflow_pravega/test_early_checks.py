@@ -1,6 +1,7 @@
 """What is wrong with an operator's arguments, and known when it is made, stops the DAG from being parsed."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -99,7 +100,7 @@ def test_a_policy_that_there_is_not_is_refused(make, choice):
 
 @pytest.mark.parametrize("operator", [PravegaCdcMergeOperator, PravegaKeepTableOperator])
 def test_a_history_in_a_table_of_postgresql_is_refused(operator):
-    more = {"stream_cuts": {}} if operator is PravegaCdcMergeOperator else {}
+    more: dict[str, Any] = {"stream_cuts": {}} if operator is PravegaCdcMergeOperator else {}
     with pytest.raises(AirflowFailException, match="PostgreSQL keep no history .* Delta or Iceberg"):
         operator(
             task_id="task",

@@ -88,7 +88,7 @@ class SparkRows:
     def write_files(
         self, landing: Landing, location: Location, own: Mapping[str, str], split: "Split | None" = None
     ) -> StagedFiles:
-        """Have tasks write the rows into a new location, one file each, 64 MB of rows at a time, while the next are read.
+        """Have tasks write the rows into a new location, one file each, 64 MB at a time while the next are read.
 
         If the rows are split, each task writes files of the partitions that its rows belong to.
 

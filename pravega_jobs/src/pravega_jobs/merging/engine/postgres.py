@@ -124,9 +124,10 @@ class PostgresMerges:
             for name, kind in added.items():
                 cursor.execute(f"alter table {location.table} add column {quoted(name)} {kind}")
             cursor.execute(f"analyze {staged.staging}")
-            # A try that was given up may still commit rows, between two of these statements too: they never count.
+            # A try that was given up may still commit rows, between two of these statements: they never count.
             changes = cursor.mogrify(
-                f"(select * from {staged.staging} where {STAGED_BY} = any(%s))", ([each.task for each in staged.copied],)
+                f"(select * from {staged.staging} where {STAGED_BY} = any(%s))",
+                ([each.task for each in staged.copied],),
             ).decode()
             cursor.execute(f"select count(*) from {changes} s")
             [count] = cursor.fetchone()
