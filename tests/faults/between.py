@@ -17,7 +17,7 @@ from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.control import TransactionState
 from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, ledger_name
-from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.keys import record_key
 
 Meanwhile = Callable[[Field], None]
 Change = Callable[[Field, Case], None]

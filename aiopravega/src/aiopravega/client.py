@@ -1,6 +1,7 @@
 """The asyncio client: one object per cluster, from which streams are made, read and written."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from datetime import timedelta
 from itertools import pairwise
 from types import TracebackType
@@ -199,6 +200,15 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         it takes events of up to 2 GiB, as the Java client does with `enableLargeEvents`; readers need memory for them.
         """
         return EventWriter(self.controller, self.store, StreamName.of(stream), writer_id, large_events=large_events)
+
+    async def read_visible(
+        self, stream: StreamName | str, write_id: str, *, ledger: str | None = None, within: float = 0.0
+    ) -> AsyncGenerator[Event, None]:
+        """The events of a write in a stream, if all is visible; it raises as `visible_write` and `range_of_write`."""
+        record = await self.visible_write(stream, write_id, ledger=ledger, within=within)
+        async with aclosing(self.read(await self.range_of_write(record.of(StreamName.of(stream))))) as events:
+            async for event in events:
+                yield event
 
     @takes_stream
     def transaction(

@@ -295,6 +295,16 @@ class WriteIdReusedError(LedgerError):
     """A write id was used again with different rows; nothing was written this time."""
 
 
+class SinksError(LedgerError):
+    """A write id was used again with other streams: all streams of a write are decided together."""
+
+
+class NotVisibleError(LedgerError):
+    """A write is not visible as a whole yet: its writer, or the next one, makes it visible in all of its streams."""
+
+    retryable = True
+
+
 class GenerationError(LedgerError):
     """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
 

@@ -163,6 +163,20 @@ def test_frames(open_page, client, scope, fill, capsys, tmp_path):
     assert set(pl.read_delta(str(tmp_path / "newest"))["carrier"]) == set(worst)
 
 
+def test_several_sinks(open_page, client, scope, fill, capsys):
+    fill(
+        "flights", *(json.dumps({"carrier": each, "delay": delay}).encode() for each, delay in (("AA", 5), ("UA", 60)))
+    )
+    for name in ("punctual", "delayed", "east", "west"):
+        fill(name)
+    page = open_page("several-sinks").run()
+    assert capsys.readouterr().out.splitlines()[:3] == ["2", "delayed 1", "punctual 1"]
+    for line in ("pravega ledger list", "pravega ledger verify", "pravega ledger finish"):
+        assert page.command(line)[1] == 0
+        assert capsys.readouterr().out.count(f"{scope}/delayed") == 1
+    assert len(list(client.read_visible(f"{scope}/west", "regions 2026-01-05"))) == 1
+
+
 def test_sql(open_page, client, scope, fill, capfd, tmp_path):
     delays = [("AA", 5.0), ("AA", 75.5), ("UA", 1.0)]
     fill("flights", *(json.dumps({"carrier": carrier, "delay": delay}).encode() for carrier, delay in delays))

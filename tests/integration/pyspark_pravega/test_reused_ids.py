@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.keys import record_key
 
 
 @pytest.fixture

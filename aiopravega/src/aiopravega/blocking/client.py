@@ -145,6 +145,8 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     table = calls(aio.PravegaClient.table, KeyValueTable)
     commit_ledger = calls(aio.PravegaClient.commit_ledger, CommitLedger)
     written = waits(aio.PravegaClient.written)
+    visible_write = waits(aio.PravegaClient.visible_write)
+    read_visible = iterates(aio.PravegaClient.read_visible)
     range_of_write = waits(aio.PravegaClient.range_of_write)
     range_of = waits(aio.PravegaClient.range_of)
     cut_ledger = calls(aio.PravegaClient.cut_ledger, CutLedger)

@@ -77,11 +77,19 @@ def _ledger_of(client: PravegaClient, options: Options, scope: str) -> CommitLed
 
 
 def _chosen(records: Sequence[StoredCommit], stream: StreamName | None, options: Options) -> list[StoredCommit]:
-    """The records that the options name, the oldest first."""
+    """The records that the options name, the oldest first; a part of a write is left out if its record is there."""
+    decided = {
+        (each, stored.record.write_id)
+        for stored in records
+        if stored.record.main is None
+        for each in stored.record.streams
+    }
     chosen = [
         stored
         for stored in records
-        if options.write_id in (None, stored.record.write_id) and stream in (None, stored.record.sink)
+        if options.write_id in (None, stored.record.write_id)
+        and (stream is None or stream in stored.record.streams)
+        and (stored.record.main is None or (stored.record.sink, stored.record.write_id) not in decided)
     ]
     return sorted(chosen, key=lambda stored: stored.record.prepared_at)
 
@@ -115,10 +123,15 @@ def _listed(records: Sequence[CommitRecord]) -> str:
             f"{record.total_events:,}",
             f"{record.total_bytes:,}",
         )
-        for record in records
+        for record in _by_stream(records)
     ]
     heads = ("stream", "write id", "generation", "state", "prepared", "done", "partitions", "events", "bytes")
     return table(heads, rows)
+
+
+def _by_stream(records: Sequence[CommitRecord]) -> list[CommitRecord]:
+    """Of a write into several streams the part of each."""
+    return [record.of(stream) for record in records for stream in record.streams]
 
 
 @verb(command, "show", _WHERE, _ONE_WRITE, _LEDGER)
@@ -129,7 +142,7 @@ async def _show(client: PravegaClient, options: Options) -> int:
         raise ConfigurationError(f"the ledger has no write {options.write_id!r}; see `pravega ledger list`")
     records = [record for write in writes for record in write.generations]
     text = _listed(records)
-    for record in records:
+    for record in _by_stream(records):
         parts = [
             (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
             for part in record.partitions
@@ -149,7 +162,7 @@ async def _verify(client: PravegaClient, options: Options) -> int:
 def _verdict(writes: Sequence[Inspection], options: Options) -> int:
     rows = [
         (
-            write.record.sink,
+            ", ".join(map(str, write.record.streams)),
             write.record.write_id,
             write.record.generation,
             write.standing,
@@ -261,6 +274,7 @@ def _described(write: Inspection) -> dict[str, object]:
     record = write.record
     return {
         "stream": str(record.sink),
+        "streams": [str(stream) for stream in record.streams],
         "write_id": record.write_id,
         "generation": record.generation,
         "state": record.state.value,

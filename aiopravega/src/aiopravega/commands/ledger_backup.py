@@ -32,7 +32,7 @@ from aiopravega.errors import (
     TableNotFoundError,
 )
 from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
-from aiopravega.ledger.commits.record import IDENTITY_KEY, is_record
+from aiopravega.ledger.commits.keys import IDENTITY_KEY, is_record
 from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.names import StreamName
 from aiopravega.read import Order
@@ -72,7 +72,8 @@ async def _export(client: PravegaClient, options: Options) -> int:
     streams = [] if identity is None else await _marked(client, identity, f"{scope}/{table}")
     if identity is not None or table == DEFAULT_TABLE:
         # An account that may not change a stream leaves it without the mark of its ledger.
-        sinks = {stored.record.sink async for stored in client.commit_ledger(scope, table).records()}
+        records = client.commit_ledger(scope, table).records()
+        sinks = {stream async for stored in records for stream in stored.record.streams}
         streams += [sink for sink in sinks - set(streams) if await client.stream_exists(sink)]
     tails = {str(stream): (await client.tail(stream)).to_text() for stream in streams}
     entries = await _entries(client, scope, table) or {}

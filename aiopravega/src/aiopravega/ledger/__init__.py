@@ -1,11 +1,11 @@
 """Ledgers on key-value tables: the transactions of writes (exactly once), and the ranges of intervals."""
 
-from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.contents import CommitState, PartitionCommit, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper, LeaseNotes
 from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.commits.protocol import CommitProtocol
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.same_rows import check_same, check_same_errors, refuse_used
 from aiopravega.ledger.commits.write_job import WriteJob
 from aiopravega.ledger.intervals.claimant import Claimant, ClaimantState, Part, Sink

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 from aiopravega.control import Controller
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import InvalidStreamCutError, MixedRangeError
+from aiopravega.ledger.commits.contents import CommitState
 from aiopravega.ledger.commits.leases import Keepers
 from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
-from aiopravega.ledger.commits.record import CommitRecord, CommitState
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.ledger.commits.table import Tail
+from aiopravega.ledger.commits.visibility import wait_visible
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
@@ -50,13 +52,47 @@ class LedgerCalls:
             ConfigurationError: `stream` or `ledger` is not a name.
         """
         sink = StreamName.of(stream)
-        found = await self.commit_ledger(*ledger_name(ledger, sink.scope)).lookup(sink, write_id)
-        if found is None or found.record.incarnation != (await self.controller.first_segment(sink)).number:
+        found = await self.commit_ledger(*ledger_name(ledger, sink.scope)).owner(sink, write_id)
+        if found is None or found.record.incarnations.get(sink) != (await self.controller.first_segment(sink)).number:
             return []
-        return [record for record in found.record.generations if record.state is CommitState.DONE]
+        return [record.of(sink) for record in found.record.generations if record.state is CommitState.DONE]
+
+    @takes_stream
+    async def visible_write(
+        self,
+        stream: StreamName | str,
+        write_id: str,
+        *,
+        ledger: str | None = None,
+        generation: int | None = None,
+        within: float = 0.0,
+    ) -> CommitRecord:
+        """The record of an exactly-once write that readers see as a whole, in all of its streams.
+
+        Streams do not change at one moment: while a write into several is committed, a reader may see its events in one
+        of them and not yet in another. From the time at which this returns, readers see all of them.
+
+        Args:
+            stream: any stream of the write: a StreamName, or a text `scope/stream`.
+            write_id: the name of the write.
+            ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
+            generation: of the write; None: the newest.
+            within: for how many seconds to wait.
+
+        Raises:
+            NotVisibleError: it is not visible as a whole, or the ledger does not know it, also after that time.
+            StreamNotFoundError: the stream does not exist.
+            TableNotFoundError: the ledger does not exist.
+            ConfigurationError: `stream` or `ledger` is not a name.
+        """
+        name = StreamName.of(stream)
+        table = self.commit_ledger(*ledger_name(ledger, name.scope))
+        return await wait_visible(self.controller, table, name, write_id, generation, within)
 
     async def range_of_write(self, record: CommitRecord) -> StreamCutRange:
         """The range of a finished write, with its events and no others; checked by bytes, no event is read.
+
+        Of a write into several streams it is the range of the first one: `record.of(stream)` is the record of each.
 
         Raises:
             MixedRangeError: others wrote to the stream at the same time.
@@ -64,6 +100,7 @@ class LedgerCalls:
             StreamTruncatedError: retention has removed some of them.
             StreamMadeAgainError: the stream was deleted and made again since.
         """
+        record = record.of(record.sink)
         cuts = record.cuts
         if cuts is None or UNBOUNDED in (cuts.start, cuts.end):
             raise InvalidStreamCutError(

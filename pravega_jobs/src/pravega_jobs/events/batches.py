@@ -1,18 +1,18 @@
-"""Events that come batch by batch, written exactly once in one transaction: no Spark is needed, and little memory.
+"""Events that come batch by batch, written exactly once to one or several streams, without Spark, in little memory.
 
 The thread of the caller makes the batches, and may read them from the cluster meanwhile.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from aiopravega.blocking import PravegaClient
+from aiopravega.blocking import PravegaClient, Transaction
 from aiopravega.ledger import CommitProtocol, CommitRecord, WriteErrors, WriteJob, check_same_errors
 from aiopravega.ledger.commits.protocol import DEFAULT_RETAIN
 from aiopravega.names import StreamName
-from pravega_jobs.events.writes import EventTally, already_written, begin_events
+from pravega_jobs.events.writes import EventTally, already_written, begin_events, check_all_same
 from pravega_jobs.writes import Written
 
 
@@ -76,17 +76,53 @@ def write_event_batches(
         TransactionAbortedError: the transaction's lease ran out; a further call begins again.
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
+    pairs = ((stream, batch) for batch in batches)
+    return write_to_streams(client, [stream], write_id, pairs, ledger, generation, claimant, retain, errors)
+
+
+def write_to_streams(
+    client: PravegaClient,
+    streams: Sequence[StreamName],
+    write_id: str,
+    batches: Iterable[tuple[StreamName, EventBatch]],
+    ledger: str | None = None,
+    generation: int = 1,
+    claimant: str | None = None,
+    retain: float | None = DEFAULT_RETAIN,
+    errors: KeepsErrors | None = None,
+) -> Written:
+    """Write events to several streams exactly once, decided together: all streams get their parts, or none does.
+
+    All is in one transaction for each stream that gets events. It also raises the errors of `write_event_batches`.
+
+    Args:
+        client: a connected client.
+        streams: all streams of the write, in any order; they stay the same under the write id.
+        write_id: the name of the write.
+        batches: the events, each batch with its stream.
+        ledger: `scope/table` of the commit ledger; None: the default ledger of the scope of the streams.
+        generation: the generation of the write.
+        claimant: the work that writes, for the record.
+        retain: for how many seconds the ledger remembers the write at least; None: forever.
+        errors: the errors of the source of the events; None: they are not kept.
+
+    Raises:
+        ConfigurationError: the streams are in several scopes, and no ledger is named.
+        SinksError: under the write id, other streams were written to.
+    """
     began = time.monotonic()
-    begun = begin_events(client.asynchronous, stream, write_id, ledger, generation, claimant, retain)
+    begun = begin_events(client.asynchronous, streams, write_id, ledger, generation, claimant, retain)
     protocol, job = client.run(begun)
-    tally = EventTally()
+    tallies = {stream: EventTally() for stream in job.streams}
     if job.done is not None:
-        for batch in batches:
-            batch.count(tally)
-        written = already_written(job.done, tally, began)
+        for stream, batch in batches:
+            batch.count(tallies[stream])
+        written = already_written(job.done, tallies, began)
         check_same_errors(job.done, None if errors is None else errors.note())
         return written
-    record = _write(client, protocol, job, batches, tally, errors)
+    record = _write(client, protocol, job, batches, tallies, errors)
+    if job.lost is not None:  # only what was missing was written, and the rest is compared
+        check_all_same(record, tallies)
     return Written(record, True, time.monotonic() - began)
 
 
@@ -94,27 +130,36 @@ def _write(
     client: PravegaClient,
     protocol: CommitProtocol,
     job: WriteJob,
-    batches: Iterable[EventBatch],
-    tally: EventTally,
+    batches: Iterable[tuple[StreamName, EventBatch]],
+    tallies: Mapping[StreamName, EventTally],
     errors: KeepsErrors | None,
 ) -> CommitRecord:
-    transaction = client.open_transaction(job.sink)
+    opened: dict[StreamName, Transaction] = {}
+    wanted = {stream for number, stream in enumerate(job.streams) if job.needs(number)}
     try:
-        for batch in batches:
-            batch.count(tally)
-            transaction.write_many(batch.events, batch.routing_keys)
-        transaction.flush()
-        witnessed_at = transaction.witnessed_at()
+        for stream, batch in batches:
+            batch.count(tallies[stream])
+            if stream in wanted and batch.events:
+                if stream not in opened:
+                    opened[stream] = client.open_transaction(stream)
+                opened[stream].write_many(batch.events, batch.routing_keys)
+        for transaction in opened.values():
+            transaction.flush()
+        witnessed_at = max((transaction.witnessed_at() for transaction in opened.values()), default=None)
         if errors is not None:
-            job = replace(job, errors=errors.put(tally.rows.events))
+            job = replace(job, errors=errors.put(sum(tally.rows.events for tally in tallies.values())))
     except BaseException:
-        transaction.detach()
-        client.run(protocol.abandon(job, [transaction.txn_id]))
+        for transaction in opened.values():
+            transaction.detach()
+        client.run(protocol.abandon(job, {transaction.txn_id: stream for stream, transaction in opened.items()}))
         raise
     try:
-        if not tally.rows.events:
-            client.run(protocol.abandon(job, [transaction.txn_id]))
-            return client.run(protocol.commit(job, []))
-        return client.run(protocol.commit(job, [tally.part(transaction.txn_id)], witnessed_at))
+        parts = [
+            tallies[stream].part(opened[stream].txn_id, number, stream if number else None)
+            for number, stream in enumerate(job.streams)
+            if stream in opened
+        ]
+        return client.run(protocol.commit(job, parts, witnessed_at))
     finally:
-        transaction.detach()  # its lease was kept until it was decided
+        for transaction in opened.values():
+            transaction.detach()  # its lease was kept until it was decided

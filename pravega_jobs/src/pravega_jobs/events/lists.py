@@ -53,11 +53,11 @@ async def write_event_list(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     began = time.monotonic()
-    protocol, job = await begin_events(client, stream, write_id, ledger, claimant=claimant)
+    protocol, job = await begin_events(client, [stream], write_id, ledger, claimant=claimant)
     tally = EventTally()
     tally.add((event.data, event.routing_key) for event in events)
     if job.done is not None:
-        return already_written(job.done, tally, began)
+        return already_written(job.done, {stream: tally}, began)
     record = await _write(client, protocol, job, events, tally)
     return Written(record, True, time.monotonic() - began)
 

@@ -3,13 +3,15 @@
 import hashlib
 import logging
 import time
-from collections.abc import Iterable
+from asyncio import gather
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID, uuid4
 
 from aiopravega import wire
 from aiopravega.client import PravegaClient
-from aiopravega.errors import PartialCommitError, TableNotFoundError
+from aiopravega.errors import ConfigurationError, PartialCommitError, TableNotFoundError
 from aiopravega.ledger import (
+    CommitLedger,
     CommitProtocol,
     CommitRecord,
     Fingerprint,
@@ -24,7 +26,6 @@ from aiopravega.names import StreamName
 from pravega_jobs.writes import Written
 
 logger = logging.getLogger(__name__)
-_ONLY_PARTITION = 0
 
 
 class EventTally:
@@ -43,10 +44,11 @@ class EventTally:
             count, size, total = count + 1, size + len(data), total + found
         self.rows += Fingerprint(count, size + count * wire.EVENT_HEADER, total)
 
-    def part(self, txn_id: UUID) -> PartitionCommit:
-        """The events as the part of a write that is in one transaction."""
+    def part(self, txn_id: UUID, number: int = 0, stream: StreamName | None = None) -> PartitionCommit:
+        """The events as a partition of a write, which is in one transaction of `stream`, None: of its first stream."""
         return PartitionCommit(
-            partition=_ONLY_PARTITION,
+            partition=number,
+            stream=stream,
             txn_id=txn_id,
             events=self.rows.events,
             bytes=self.rows.bytes,
@@ -57,36 +59,43 @@ class EventTally:
 
 async def begin_events(
     client: PravegaClient,
-    stream: StreamName,
+    streams: Sequence[StreamName],
     write_id: str,
     ledger: str | None,
     generation: int = 1,
     claimant: str | None = None,
     retain: float | None = DEFAULT_RETAIN,
 ) -> tuple[CommitProtocol, WriteJob]:
-    """Begin a write, or find that it is done (`WriteJob.done`). Writes that dead drivers have left are finished first.
+    """Begin a write to one or several streams, or find that it is done (`WriteJob.done`).
+
+    Writes that dead drivers have left are finished first. Each stream is a partition of the write, in the order of the
+    names.
 
     `retain`: for how many seconds the ledger remembers the write at least; None: forever.
 
     Raises:
         StreamNotFoundError: the stream does not exist.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
+        SinksError: under the write id, other streams were written to.
+        ConfigurationError: the streams are in several scopes, and no ledger is named.
         PartialCommitError: an earlier attempt of another kind is in the stream in part.
         PravegaError: the cluster cannot be reached.
     """
-    commits = client.commit_ledger(*ledger_name(ledger, stream.scope))
-    try:
-        warning = await commits.mark(stream)
-    except TableNotFoundError:
-        await client.tail(stream)  # no ledger is made for a stream that is not there
-        await commits.create()
-        warning = await commits.mark(stream)
-    if warning is not None:
-        logger.warning("%s", warning)
+    scopes = {stream.scope for stream in streams}
+    if ledger is None and len(scopes) > 1:
+        raise ConfigurationError(
+            f"write {write_id!r} is into streams of the scopes {', '.join(sorted(scopes))}, which have a commit ledger "
+            "each by default: name the one that is to decide, as ledger='scope/table'"
+        )
+    commits = client.commit_ledger(*ledger_name(ledger, min(scopes)))
+    for warning in await gather(*(_mark(client, commits, stream) for stream in streams)):
+        if warning is not None:
+            logger.warning("%s", warning)
     protocol = commits.protocol(retain=retain, claimant=claimant)
-    await protocol.finish_unfinished(stream)
-    job = await protocol.begin(stream, write_id, uuid4(), generation)
-    if job.lost is not None:
+    await gather(*map(protocol.finish_unfinished, streams))
+    first, *others = streams
+    job = await protocol.begin(first, write_id, uuid4(), generation, others)
+    if job.lost is not None and not _is_alike(job):
         raise PartialCommitError(
             f"{job} was begun by another kind of writer, and is in the stream in part: run that again with this write "
             "id, or decide with pravega ledger resolve"
@@ -94,11 +103,38 @@ async def begin_events(
     return protocol, job
 
 
-def already_written(record: CommitRecord, tally: EventTally, began: float) -> Written:
+async def _mark(client: PravegaClient, commits: CommitLedger, stream: StreamName) -> str | None:
+    try:
+        return await commits.mark(stream)
+    except TableNotFoundError:
+        await client.tail(stream)  # no ledger is made for a stream that is not there
+        await commits.create()
+        return await commits.mark(stream)
+
+
+def _is_alike(job: WriteJob) -> bool:
+    """True if the attempt that a job completes has a partition for each of several streams, as this kind of write."""
+    parts = () if job.replaces is None else job.replaces.record.partitions
+    return len(job.streams) > 1 and all(
+        part.partition < len(job.streams) and job.stream_of(part) == job.streams[part.partition] for part in parts
+    )
+
+
+def already_written(record: CommitRecord, tallies: Mapping[StreamName, EventTally], began: float) -> Written:
     """The outcome of a write that is done already, whose events have been compared.
 
     Raises:
         WriteIdReusedError: it is done with other events.
     """
-    check_same(record, tally.rows)
+    check_all_same(record, tallies)
     return Written(record, False, time.monotonic() - began)
+
+
+def check_all_same(record: CommitRecord, tallies: Mapping[StreamName, EventTally]) -> None:
+    """Compare the events of each stream with those that are written.
+
+    Raises:
+        WriteIdReusedError: they differ.
+    """
+    for stream, tally in tallies.items():
+        check_same(record.of(stream), tally.rows)

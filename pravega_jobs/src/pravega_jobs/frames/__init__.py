@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         read_table,
     )
     from pravega_jobs.frames.scan import scan_duckdb, scan_polars
-    from pravega_jobs.frames.write import write_arrow
+    from pravega_jobs.frames.write import write_arrow, write_by_column, write_streams
 
 __all__ = [
     "LARGEST_TABLE",
@@ -32,6 +32,8 @@ __all__ = [
     "scan_duckdb",
     "scan_polars",
     "write_arrow",
+    "write_by_column",
+    "write_streams",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -47,6 +49,6 @@ __getattr__, __dir__ = lazy_names(
             "read_table",
         ),
         "scan": ("scan_duckdb", "scan_polars"),
-        "write": ("write_arrow",),
+        "write": ("write_arrow", "write_by_column", "write_streams"),
     },
 )

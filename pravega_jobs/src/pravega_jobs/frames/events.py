@@ -1,11 +1,12 @@
 """Encoding of tables as events: a column `event` as it is, or each row by a schema of the registry or as JSON."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aiopravega import StreamName
 from aiopravega.blocking.blocks import open_block_serializer
@@ -80,6 +81,45 @@ def event_batches(
     if first is None:
         return iter(())
     return event_maker(rows.schema, options, stream, registry).batches(chain([first], rows))
+
+
+def batches_by_column(
+    rows: pa.RecordBatchReader,
+    column: str,
+    streams: Mapping[str, StreamName],
+    options: FrameOptions,
+    registry: SchemaRegistry | None,
+) -> Iterator[tuple[StreamName, EventBatch]]:
+    """The events of a table, each with the stream of the value that its row has in a column.
+
+    Raises:
+        ConfigurationError: there is no such column of texts, or a value has no stream; or as `event_maker`.
+        PravegaError: the registry cannot be asked.
+    """
+    at = rows.schema.get_field_index(column)
+    if at < 0:
+        raise ConfigurationError(f"there is no one column {column!r}, which is to say the stream of a row")
+    before = 0
+    makers: dict[StreamName, EventMaker] = {}
+    for batch in rows:
+        values = pc.cast(batch.column(at), pa.string()).dictionary_encode()
+        others = batch.remove_column(at)
+        for number, value in enumerate([*values.dictionary.to_pylist(), None]):
+            chosen = pc.is_null(values) if value is None else pc.equal(values.indices, number)
+            of_value = others.filter(chosen)
+            if value not in streams and of_value.num_rows:
+                row = before + chosen.to_pylist().index(True)
+                raise ConfigurationError(
+                    f"row {row} has {value!r} in column {column!r}, for which no stream is given; known are "
+                    f"{', '.join(map(repr, streams))}. Nothing was written"
+                )
+            if of_value.num_rows:
+                stream = streams[value]
+                if stream not in makers:
+                    makers[stream] = event_maker(others.schema, options, stream, registry)
+                for made in makers[stream].batches([of_value]):
+                    yield stream, made
+        before += batch.num_rows
 
 
 def event_maker(

@@ -17,7 +17,7 @@ from aiopravega.errors import (
     WriteSupersededError,
 )
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.keys import record_key
 from aiopravega.ledger.commits.transactions import TransactionSet
 
 
@@ -256,9 +256,9 @@ async def test_a_commit_may_return_before_readers_see_it(make_driver, events_in)
 
 async def test_a_record_of_another_version_stops_the_write(driver, client, scope):
     key = record_key(driver.sink, "daily")
-    await client.table(scope, "commit-ledger").put(key, json.dumps({"version": 5, "state": "done"}).encode())
+    await client.table(scope, "commit-ledger").put(key, json.dumps({"version": 6, "state": "done"}).encode())
 
-    with pytest.raises(LedgerError, match="version 5, but this release reads up to 4"):
+    with pytest.raises(LedgerError, match="version 6, but this release reads up to 5"):
         await driver.begin()
 
 

@@ -7,7 +7,7 @@ import pytest
 from aiopravega import StreamCutRange
 from aiopravega.errors import GenerationError, LedgerError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.keys import record_key
 from aiopravega.ledger.stored_json import with_checksum, without_checksum
 
 

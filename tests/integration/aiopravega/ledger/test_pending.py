@@ -13,7 +13,7 @@ import pytest
 from aiopravega import PravegaConfig
 from aiopravega.control import Controller
 from aiopravega.ledger import CommitProtocol, CommitState
-from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.keys import record_key
 from pravega_jobs.writes import finished_write
 
 
@@ -81,7 +81,7 @@ async def test_an_entry_without_a_record_is_harmless_and_stays_for_its_driver(dr
 
 async def test_a_record_without_an_entry_is_found_by_its_write_id(driver, next_write, events_in):
     stored = await driver.prepare(await driver.start(), await driver.write(b"a"))
-    await driver.ledger.pending.remove(driver.sink, stored.record.attempt)
+    await driver.ledger.pending.remove(stored.record.attempt, driver.sink)
 
     assert await next_write() == 0
     assert (await driver.begin()).done is not None

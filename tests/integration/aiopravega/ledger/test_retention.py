@@ -7,7 +7,7 @@ import pytest
 
 from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState, PartitionCommit
 from aiopravega.ledger.commits import cleanup
-from aiopravega.ledger.commits.record import NOTES_FROM, record_key
+from aiopravega.ledger.commits.keys import NOTES_FROM, record_key
 
 DAY = 24 * 3600.0
 

@@ -9,13 +9,14 @@ too early.
 """
 
 import logging
-from collections.abc import AsyncIterable, Collection
+from collections.abc import AsyncIterable, Collection, Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
 from aiopravega.control import Controller
 from aiopravega.errors import PravegaError
-from aiopravega.ledger.commits.record import CommitRecord, StoredCommit, record_key
+from aiopravega.ledger.commits.keys import record_key
+from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.names import StreamName
@@ -28,20 +29,23 @@ async def abort_leftovers(
     table: CommitTable,
     sink: StreamName,
     attempt: UUID,
-    surplus: Collection[UUID] = (),
+    surplus: Mapping[UUID, StreamName] | None = None,
     kept: Collection[UUID] = (),
 ) -> None:
     """Abort the surplus and all noted transactions of an attempt that are not kept, and remove its notes.
 
-    Tasks that ran twice leave such transactions, and their ids only in the notes.
+    Tasks that ran twice leave such transactions, and their ids only in the notes. `surplus` has the stream of each.
     """
     notes = table.lease_notes(attempt)
+    unwanted = dict(surplus or {})
     try:
         keys = await notes.keys()
-        known = {notes.key(txn_id) for txn_id in (*surplus, *kept)}
+        known = {notes.key(txn_id) for txn_id in (*unwanted, *kept)}
         others = await notes.read([key for key in keys if key not in known])
-        unwanted = {*surplus, *(note.txn_id for note in others)}.difference(kept)
-        await TransactionSet(controller, sink, dict(enumerate(unwanted))).abort()
+        unwanted |= {note.txn_id: sink for note in others}
+        unwanted = {txn_id: stream for txn_id, stream in unwanted.items() if txn_id not in kept}
+        streams = dict(enumerate(unwanted.values()))
+        await TransactionSet(controller, sink, dict(enumerate(unwanted)), streams).abort()
         await notes.remove(keys)
     except PravegaError as error:
         logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)

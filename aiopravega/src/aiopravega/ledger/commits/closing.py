@@ -6,12 +6,14 @@ task may be run again, with the range that it has then. It reopens the write aft
 it begins. Attempts from before the write was closed stay refused.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from aiopravega.errors import PartialCommitError, TableConflictError, WriteClosedError, WriteSupersededError
+from aiopravega.errors import PartialCommitError, SinksError, TableConflictError, WriteClosedError, WriteSupersededError
+from aiopravega.ledger.commits.contents import CommitState, OtherSink
 from aiopravega.ledger.commits.protocol import CommitProtocol
-from aiopravega.ledger.commits.record import CommitRecord, CommitState
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.verdict import listed
 from aiopravega.ledger.commits.write_job import earlier_of
@@ -32,9 +34,10 @@ async def close_write(
         StreamNotFoundError: the stream does not exist.
         PravegaError: the cluster cannot be reached.
     """
+    others: Sequence[StreamName] = ()
     while True:
         try:
-            job = await protocol.begin(sink, write_id, uuid4(), generation)
+            job = await protocol.begin(sink, write_id, uuid4(), generation, others)
             if job.done is not None:
                 return job.done
             if job.lost is not None:
@@ -44,7 +47,7 @@ async def close_write(
                 )
             record = CommitRecord(
                 state=CommitState.CLOSED,
-                sink=sink,
+                sink=job.sink,
                 incarnation=job.incarnation,
                 write_id=write_id,
                 attempt=job.attempt,
@@ -52,10 +55,21 @@ async def close_write(
                 prepared_at=datetime.now(UTC),
                 by=myself(),
                 earlier=earlier_of(job),
+                others=tuple(OtherSink(stream=one.stream, incarnation=one.incarnation) for one in job.joined),
             )
             await table.put(record, job.replaces)
         except WriteClosedError:
             return None
+        except SinksError:  # it is, or was to be, a write into several streams: one record decides for all of them
+            if others:
+                raise
+            part, owner = await table.lookup(sink, write_id), await table.owner(sink, write_id)
+            if part is not None and owner is not None and sink not in owner.record.streams:
+                await table.forget(part)  # the first stream was written to alone since: no attempt of both can decide
+            elif part is not None:
+                sink = part.record.main or sink
+                others = () if owner is None else owner.record.streams
+            continue
         except (TableConflictError, WriteSupersededError):  # an attempt has decided it meanwhile
             continue
         return None
@@ -65,6 +79,9 @@ async def reopen_write(table: CommitTable, sink: StreamName, write_id: str) -> N
     """Let attempts that begin from now on decide a write that was closed; any other write stays as it is."""
     while True:
         found = await table.lookup(sink, write_id)
+        if found is not None and found.record.main is not None:
+            sink = found.record.main
+            continue
         if found is None or found.record.state is not CommitState.CLOSED:
             return
         try:

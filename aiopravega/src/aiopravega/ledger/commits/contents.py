@@ -1,9 +1,26 @@
-"""The contents of a write, as its record has them: its partitions, and the errors of its source. No I/O."""
+"""The state of a write, and its contents: partitions, further streams, and the errors of its source. No I/O."""
 
+from enum import StrEnum
 from typing import Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from aiopravega.ledger.stored_json import StoredStream
+
+
+class CommitState(StrEnum):
+    """The progress of a write. Before the first state it does not have a record.
+
+    CLOSED: no attempt may decide it, because the range that it was for was taken over. REOPENED: attempts that begin
+    from now on may. PART: its stream has a part of a write into several streams; the record of another one has it.
+    """
+
+    PREPARED = "prepared"
+    DONE = "done"
+    CLOSED = "closed"
+    REOPENED = "reopened"
+    PART = "part"
 
 
 class PartitionCommit(BaseModel):
@@ -11,7 +28,8 @@ class PartitionCommit(BaseModel):
 
     `bytes` counts the events with their headers. `hashes` is the sum of the rows' hashes (`Fingerprint`), None in a
     record of an older release. `checksum` is made by the writer of the hashes in the order of the partition's rows, so
-    that a repetition of the partition can be recognised.
+    that a repetition of the partition can be recognised. `stream` is the stream of the transaction, None: the first
+    stream of the write, which most writes have only.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -22,6 +40,18 @@ class PartitionCommit(BaseModel):
     bytes: int = Field(ge=0)
     checksum: str
     hashes: int | None = Field(default=None, ge=0, lt=1 << 64)
+    stream: StoredStream | None = None
+
+
+class OtherSink(BaseModel):
+    """A further stream of a write into several: its incarnation, and the cuts before and after its events."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stream: StoredStream
+    incarnation: int
+    start: str | None = None
+    end: str | None = None
 
 
 class WriteErrors(BaseModel):

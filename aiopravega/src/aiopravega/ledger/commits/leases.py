@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from aiopravega.bounded import each
 from aiopravega.control import LONGEST_LEASE, Controller, hold_transaction
 from aiopravega.errors import PravegaError, TableConflictError, TransactionError
-from aiopravega.ledger.commits.record import NOTE_PREFIX, is_dead
+from aiopravega.ledger.commits.keys import NOTE_PREFIX, is_dead
 from aiopravega.ledger.stored_json import read_value, with_checksum
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable, TableEntry

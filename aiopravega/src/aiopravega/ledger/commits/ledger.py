@@ -4,9 +4,9 @@ from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError
+from aiopravega.ledger.commits.keys import IDENTITY_KEY, KEY_LENGTH
 from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
-from aiopravega.ledger.commits.record import IDENTITY_KEY, KEY_LENGTH
 from aiopravega.ledger.commits.stream_mark import mark
 from aiopravega.ledger.commits.table import CommitTable, Tail
 from aiopravega.names import StreamName, check_name

@@ -7,6 +7,7 @@ ledger. Each attempt has its own entry, so an attempt never removes the entry of
 
 import hashlib
 import time
+from asyncio import gather
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -14,7 +15,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aiopravega.ledger.commits.record import KEY_LENGTH, PENDING_PREFIX, CommitRecord, is_dead, record_key
+from aiopravega.ledger.commits.keys import KEY_LENGTH, PENDING_PREFIX, is_dead, record_key
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.ledger.stored_json import StoredStream, read_value, with_checksum
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable, TableEntry
@@ -58,9 +60,12 @@ class PendingWrites:
         self._table = table
 
     async def note(self, record: CommitRecord) -> None:
-        """Note that an attempt is about to put this record."""
-        value = entry_value(record.sink, record.write_id)
-        await self._table.put(entry_key(record.sink, record.attempt), value)
+        """Note that an attempt is about to put this record, for each of its streams."""
+
+        async def one(stream: StreamName) -> None:
+            await self._table.put(entry_key(stream, record.attempt), entry_value(stream, record.write_id, record.sink))
+
+        await gather(*map(one, record.streams))
 
     async def of(self, sink: StreamName) -> list[PendingWrite]:
         """The pending writes to a stream.
@@ -79,9 +84,9 @@ class PendingWrites:
             if (value := _read(entry)).sink == sink  # keys have a part of the stream's hash only
         ]
 
-    async def remove(self, sink: StreamName, attempt: UUID) -> None:
-        """Remove the entry of an attempt; there need be none."""
-        await self._table.remove_all([entry_key(sink, attempt)])
+    async def remove(self, attempt: UUID, *sinks: StreamName) -> None:
+        """Remove the entries of an attempt to some streams; there need be none."""
+        await self._table.remove_all([entry_key(sink, attempt) for sink in sinks])
 
 
 def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
@@ -89,9 +94,9 @@ def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
     return is_dead(_read(entry).noted_at, now)
 
 
-def entry_value(sink: StreamName, write_id: str) -> bytes:
-    """The value of an entry that is put now."""
-    value = _Value(sink=sink, write_id=write_id, record=record_key(sink, write_id).hex(), noted_at=time.time())
+def entry_value(sink: StreamName, write_id: str, main: StreamName) -> bytes:
+    """The value of an entry that is put now; `main` is the stream whose record decides the write."""
+    value = _Value(sink=sink, write_id=write_id, record=record_key(main, write_id).hex(), noted_at=time.time())
     return with_checksum(value.model_dump_json())
 
 

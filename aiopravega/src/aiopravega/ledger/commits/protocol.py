@@ -7,27 +7,32 @@ what to do in the ledger and in the states of the transactions. The caller write
 
 import logging
 from asyncio import gather
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from aiopravega.control import Controller, TransactionState
-from aiopravega.errors import (
-    PartialCommitError,
-    PravegaError,
-    PravegaTimeoutError,
-    TransactionAbortedError,
-    TransactionError,
-)
+from aiopravega.errors import PravegaError, TransactionAbortedError
 from aiopravega.ledger.commits.cleanup import abort_leftovers, sweep
-from aiopravega.ledger.commits.contents import PartitionCommit
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger.commits.completion import Completion, Outcome
+from aiopravega.ledger.commits.contents import CommitState, PartitionCommit
+from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
-from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
-from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, check_open, not_done, prepared
+from aiopravega.ledger.commits.verdict import listed
+from aiopravega.ledger.commits.write_job import (
+    JoinedStream,
+    WriteJob,
+    check_first,
+    check_next,
+    check_open,
+    check_streams,
+    not_done,
+    part_records,
+    prepared,
+)
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -37,14 +42,6 @@ DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
 # How long a write is remembered, in seconds: a run that starts it later writes it again.
 DEFAULT_RETAIN = 30 * 24 * 3600.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """A decided write after its commits: its record if it is done, or the partitions that are lost."""
-
-    done: CommitRecord | None = None
-    lost: frozenset[int] = frozenset()
 
 
 class CommitProtocol:
@@ -68,27 +65,38 @@ class CommitProtocol:
     ) -> None:
         self._controller = controller
         self._ledger = ledger
+        self._completion = Completion(controller, ledger, visible_within, poll)
         self._visible_within = visible_within
-        self._poll = poll
         self._retain = retain
         self._claimant = claimant
 
-    async def begin(self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1) -> WriteJob:
+    async def begin(
+        self,
+        sink: StreamName,
+        write_id: str,
+        attempt: UUID,
+        generation: int = 1,
+        others: Collection[StreamName] = (),
+    ) -> WriteJob:
         """Begin a write, or find that it is done: then `WriteJob.done` is its record, and nothing is to be written.
 
         A write that an earlier attempt decided is finished here. If some of it is lost forever, the job is to write
-        just that (`WriteJob.needs`).
+        just that (`WriteJob.needs`). If there are `others`, it is a write into all of these streams.
 
         Raises:
+            SinksError: under the write id, other streams were written to.
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
             WriteClosedError: the range that it was for was taken over.
             PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
             StreamNotFoundError: the stream does not exist.
         """
+        sink, *rest = sorted({sink, *others}, key=str)
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
-        job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        joined = await gather(*(self._join(stream, write_id) for stream in rest))
+        job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation, joined=tuple(joined))
         check_open(job)
+        check_streams(job)
         if found is None or found.record.incarnation != current:
             check_first(job)
             if found is not None:
@@ -107,7 +115,7 @@ class CommitProtocol:
         if generation > newest:
             if outcome.done is None:
                 raise not_done(job, found.record, outcome.lost)
-            return await self.begin(sink, write_id, attempt, generation)
+            return await self.begin(sink, write_id, attempt, generation, rest)
         if outcome.done is not None:
             return job.when_done(outcome.done)
         if len(outcome.lost) == len(found.record.partitions):
@@ -141,18 +149,18 @@ class CommitProtocol:
             PravegaTimeoutError: all is decided, but not visible in time.
         """
         if job.done is not None:
-            await self.abandon(job, [part.txn_id for part in partitions])
+            await self.abandon(job, {part.txn_id: job.stream_of(part) for part in partitions})
             return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
         transactions = TransactionSet.of(self._controller, job.sink, wanted)
-        surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        needs_turn = self._visible_within is not None and bool(wanted)
-        async with self._ledger.turns.take(job.sink, job.write_id, needed=needs_turn) as turn:
+        surplus = {part.txn_id: job.stream_of(part) for part in partitions if not job.needs(part.partition)}
+        written = {job.stream_of(part) for part in wanted} if self._visible_within is not None else set()
+        async with self._ledger.turns.take_all(sorted(written, key=str), job.write_id) as turns:
             stored = await self._decide(job, partitions, transactions, witnessed_at)
-            outcome = await self._commit_all(stored, transactions)
+            outcome = await self._completion.commit(stored, transactions)
             kept = stored.record.transactions
             leftovers = abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, kept)
-            await gather(turn.give_back(), leftovers)
+            await gather(*(turn.give_back() for turn in turns), leftovers)
         if outcome.done is not None:
             await sweep(self._ledger, outcome.done)
             return outcome.done
@@ -168,11 +176,12 @@ class CommitProtocol:
         wanted = [part for part in written if job.needs(part.partition)]
         try:
             # A lease that ran out is found here, while the job can still fail as a whole.
-            start, *_ = await gather(self._start(job), self._check_same_stream(job), transactions.hold())
-            record = prepared(job, wanted, start, at, self._retain, self._claimant)
+            starts, *_ = await gather(self._starts(job), self._check_same_streams(job), transactions.hold())
+            record = prepared(job, wanted, starts, at, self._retain, self._claimant)
+            await gather(*(self._ledger.join(*part) for part in part_records(job)))
             stored = await self._ledger.prepare(record, job.replaces)
         except PravegaError:
-            await self.abandon(job, [part.txn_id for part in written])
+            await self.abandon(job, {part.txn_id: job.stream_of(part) for part in written})
             raise
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         return stored
@@ -201,19 +210,28 @@ class CommitProtocol:
         """
         return await PendingFinisher(self._controller, self._ledger, self.finish).finish(sink, within)
 
-    async def _check_same_stream(self, job: WriteJob) -> None:
-        """Check that the transactions are in the stream that the record names: if not, a restart would write again."""
-        current = (await self._controller.first_segment(job.sink)).number
-        if current != job.incarnation:
-            raise TransactionAbortedError(
-                f"{job}: the stream was deleted and made again while the job ran, so none of it is committed. "
-                "Run it again: it writes to the new stream."
-            )
+    async def _join(self, stream: StreamName, write_id: str) -> JoinedStream:
+        first, found = await gather(self._controller.first_segment(stream), self._ledger.lookup(stream, write_id))
+        return JoinedStream(stream, first.number, found)
 
-    async def abandon(self, job: WriteJob, transactions: Collection[UUID]) -> None:
+    async def _check_same_streams(self, job: WriteJob) -> None:
+        """Check that the transactions are in the streams that the record names: if not, a restart would write again."""
+
+        async def check(stream: StreamName, incarnation: int) -> None:
+            if (await self._controller.first_segment(stream)).number != incarnation:
+                raise TransactionAbortedError(
+                    f"{job}: {stream} was deleted and made again while the job ran, so none of it is committed. "
+                    "Run it again: it writes to the new stream."
+                )
+
+        joined = (check(one.stream, one.incarnation) for one in job.joined)
+        await gather(check(job.sink, job.incarnation), *joined)
+
+    async def abandon(self, job: WriteJob, transactions: Collection[UUID] | Mapping[UUID, StreamName]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
 
-        It never fails: what cannot be aborted now is logged and times out.
+        It never fails: what cannot be aborted now is logged and times out. The transactions are in the job's stream,
+        or each has its stream.
         """
         try:
             found = await self._ledger.lookup(job.sink, job.write_id)
@@ -223,37 +241,21 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; the next run with this write id finishes it", job)
             return
-        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, transactions)
+        surplus = transactions if isinstance(transactions, Mapping) else dict.fromkeys(transactions, job.sink)
+        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus)
 
-    async def _finish_other(self, stored: StoredCommit) -> _Outcome:
+    async def _finish_other(self, stored: StoredCommit) -> Outcome:
         """Finish what an earlier attempt decided; if partitions of it are lost, the rest is committed."""
         record = stored.record
-        outcome = await self._complete(stored)
+        outcome = await self._completion.complete(stored)
         await abort_leftovers(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
         return outcome
 
-    async def _complete(self, stored: StoredCommit) -> _Outcome:
-        record = stored.record
-        transactions = TransactionSet.of(self._controller, record.sink, record.partitions)
-        states = await transactions.states()
-        if judge(states.values()) is Verdict.WHOLE:
-            try:
-                await transactions.hold(opened(states))
-            except TransactionError as error:
-                logger.info("%s: %s", record.name, error)
-                states = await transactions.states()
-        if judge(states.values()) in (Verdict.LOST, Verdict.FORGOTTEN):
-            missing = await self._lost(record, transactions)
-            if len(missing) == len(record.partitions):
-                return _Outcome(lost=missing)
-            # Its own driver lives, and has committed a part meanwhile: it may die before it commits the rest.
-        return await self._commit_all(stored, transactions)
-
-    async def _start(self, job: WriteJob) -> str | None:
-        """The cut before the events that a job commits, with the ones that an earlier attempt has in the stream."""
+    async def _starts(self, job: WriteJob) -> Sequence[str | None]:
+        """The cuts before the events that a job commits, with the ones that an earlier attempt has in the streams."""
         if job.replaces is not None and job.lost is not None:
-            return job.replaces.record.start
-        return await self._ledger.tail(job.sink)
+            return job.replaces.record.starts
+        return await gather(*map(self._ledger.tail, job.streams))
 
     async def _following(self, job: WriteJob, found: StoredCommit) -> WriteJob:
         """A job for the generation after one that is done; the end of the one that is done is found first."""
@@ -262,38 +264,7 @@ class CommitProtocol:
             transactions = TransactionSet.of(self._controller, record.sink, record.partitions)
             states = await transactions.states()
             pending = [partition for partition, state in states.items() if state is TransactionState.COMMITTING]
-            await self._wait_visible(record, transactions, self._visible_within or DEFAULT_VISIBLE_WITHIN, pending)
-            record = record.model_copy(update={"end": await self._ledger.tail(record.sink)})
+            limit = self._visible_within or DEFAULT_VISIBLE_WITHIN
+            await self._completion.wait_visible(record, transactions, limit, pending)
+            record = record.ending(*await self._completion.ends(record))
         return replace(job, replaces=StoredCommit(record, found.version))
-
-    async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> _Outcome:
-        """Commit a decided record and mark it done, unless partitions are lost; then the rest is committed."""
-        record = stored.record
-        if not await transactions.commit() and (missing := await self._lost(record, transactions)):
-            return _Outcome(lost=missing)
-        if self._visible_within is not None:
-            await self._wait_visible(record, transactions, self._visible_within)
-        end = None if self._visible_within is None else await self._ledger.tail(record.sink)
-        finished = await self._ledger.finish(stored, end)
-        logger.info("%s is done: %d events, %d bytes", record.name, record.total_events, record.total_bytes)
-        return _Outcome(finished.record)
-
-    async def _wait_visible(
-        self, record: CommitRecord, transactions: TransactionSet, limit: float, among: Collection[int] | None = None
-    ) -> None:
-        waiting = await transactions.wait_visible(limit, self._poll, among)
-        if waiting:
-            raise PravegaTimeoutError(
-                f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
-                f"after {limit:g} s. Run it again with the same write id: that only waits."
-            )
-
-    async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
-        """The partitions that will never be committed. If none is committed, the open ones are aborted."""
-        states = await transactions.states()
-        if judge(states.values()) is Verdict.LOST:
-            await transactions.abort(opened(states))
-            states = await transactions.states()
-        if judge(states.values()) is Verdict.FORGOTTEN:
-            raise PartialCommitError(describe_forgotten(record, states))
-        return lost(states)

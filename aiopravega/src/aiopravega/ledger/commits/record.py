@@ -2,17 +2,13 @@
 
 A record has a version. A reader that meets a version that it does not know stops: a guess at the meaning of a newer
 release could write a job twice. Version 1 has no hashes of rows, so that its rows cannot be compared by them. Version 2
-has neither cuts nor earlier generations, and no checksum of the record. Version 3 has no claimant.
-
-The table has entries besides the records. The keys of records are hashes; keys of other entries have the same length
-and prefixes: one hash in 2**64 has such a prefix, or comes after these keys, so no record lies among them.
+has neither cuts nor earlier generations, and no checksum of the record. Version 3 has no claimant. Version 4 has one
+stream only, and no errors.
 """
 
-import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
@@ -20,8 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
-from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
+from aiopravega.ledger.commits.keys import described
 from aiopravega.ledger.stored_json import (
     StoredStream,
     StoredTime,
@@ -36,22 +33,12 @@ RECORD_VERSION: Literal[5] = 5
 # The first version that has a checksum, and is read as it is.
 _CHECKED_VERSION: Literal[3] = 3
 _READ_VERSIONS: Final = (1, 2, _CHECKED_VERSION, 4, RECORD_VERSION)
-KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
 # The longest text of a cut that a record takes: a stream of some thousands of segments has it.
 LONGEST_CUT: Final = 32 * 1024
-# A record grows by so many bytes when it is done: its end, and the time.
+# A record grows by so many bytes for each stream when it is done: its end, and the time.
 _GROWTH: Final = LONGEST_CUT + 1024
-# Notes of open transactions (`aiopravega.ledger.commits.leases`), and of pending writes (`….pending`).
-NOTE_PREFIX: Final = b"\xffleases\xff"
-PENDING_PREFIX: Final = b"\xffpending\xff"
-# The entry with the id of a ledger.
-IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
-NOTES_FROM: Final = NOTE_PREFIX.ljust(KEY_LENGTH, b"\0")
-PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")
-# A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
-_LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
 def _as_of_now(_: int) -> Literal[5]:
@@ -59,21 +46,11 @@ def _as_of_now(_: int) -> Literal[5]:
     return RECORD_VERSION
 
 
-class CommitState(StrEnum):
-    """The progress of a write. Before the first state it does not have a record.
-
-    CLOSED: no attempt may decide it, because the range that it was for was taken over. REOPENED: attempts that begin
-    from now on may.
-    """
-
-    PREPARED = "prepared"
-    DONE = "done"
-    CLOSED = "closed"
-    REOPENED = "reopened"
-
-
 class CommitRecord(BaseModel):
-    """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
+    """One write, decided: from `prepared` on, its transactions are to be committed.
+
+    `sink` is its stream. A write into several streams is decided by one record, that of the first stream by name;
+    `others` are the further ones. Each of them has a record in the state `part`, whose `main` is the first stream.
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
     name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
@@ -107,16 +84,60 @@ class CommitRecord(BaseModel):
     end: str | None = None
     errors: WriteErrors | None = None
     earlier: tuple["CommitRecord", ...] = ()
+    others: tuple[OtherSink, ...] = ()
+    main: StoredStream | None = None
 
     @model_validator(mode="after")
     def _check_earlier(self) -> Self:
         for record in self.earlier:
-            same = (record.sink, record.incarnation, record.write_id) == (self.sink, self.incarnation, self.write_id)
+            same = (record.incarnations, record.write_id) == (self.incarnations, self.write_id)
             if not same or record.earlier or record.state is not CommitState.DONE:
                 raise ValueError(
                     f"{record.name} of attempt {record.attempt} is not an earlier generation of {self.name}"
                 )
+        if len(set(self.streams)) != len(self.streams):
+            raise ValueError(f"{self.name} has a stream twice")
+        if strange := {part.stream or self.sink for part in self.partitions}.difference(self.streams):
+            raise ValueError(f"{self.name} has a partition in {min(strange)}")
         return self
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The streams of the write, in the order of their names."""
+        return (self.sink, *(other.stream for other in self.others))
+
+    @property
+    def incarnations(self) -> dict[StreamName, int]:
+        """The incarnation of each stream."""
+        return {self.sink: self.incarnation} | {other.stream: other.incarnation for other in self.others}
+
+    @property
+    def starts(self) -> tuple[str | None, ...]:
+        """The cuts before its events, in the order of its streams."""
+        return (self.start, *(other.start for other in self.others))
+
+    def of(self, stream: StreamName) -> Self:
+        """The part of a stream, as the record of a write to that stream alone.
+
+        Raises:
+            LedgerError: the write has no part in the stream.
+        """
+        if not self.others and stream == self.sink:
+            return self
+        mine = next((other for other in self.others if other.stream == stream), None)
+        if mine is None and stream != self.sink:
+            raise LedgerError(f"{self.name} has no part in {stream}")
+        parts = tuple(
+            part.model_copy(update={"stream": None}) for part in self.partitions if (part.stream or self.sink) == stream
+        )
+        changes: dict[str, object] = {
+            "partitions": parts,
+            "others": (),
+            "earlier": tuple(record.of(stream) for record in self.earlier),
+        }
+        if mine is not None:
+            changes |= {"sink": stream, "incarnation": mine.incarnation, "start": mine.start, "end": mine.end}
+        return self.model_copy(update=changes)
 
     @property
     def generation(self) -> int:
@@ -177,7 +198,7 @@ class CommitRecord(BaseModel):
     @property
     def name(self) -> str:
         """The write and its generation, for messages."""
-        return described(self.sink, self.write_id, self.generation)
+        return described(self.streams, self.write_id, self.generation)
 
     @property
     def expires_at(self) -> datetime | None:
@@ -190,9 +211,15 @@ class CommitRecord(BaseModel):
         known = [time for time in times if time is not None]
         return max(known) if len(known) == len(times) else None
 
-    def done(self, at: datetime, end: str | None = None) -> Self:
-        """The same record after the last commit, at the cut `end`."""
-        return self.model_copy(update={"state": CommitState.DONE, "done_at": at, "end": end})
+    def done(self, at: datetime, *ends: str | None) -> Self:
+        """The same record after the last commit, at the cuts `ends` of its streams; none: they were not noted."""
+        return self.ending(*ends).model_copy(update={"state": CommitState.DONE, "done_at": at})
+
+    def ending(self, *ends: str | None) -> Self:
+        """The same record with these cuts after its events, in the order of its streams."""
+        end, *rest = ends or [None] * len(self.streams)
+        others = [other.model_copy(update={"end": its}) for other, its in zip(self.others, rest, strict=True)]
+        return self.model_copy(update={"end": end, "others": tuple(others)})
 
     def to_json(self) -> bytes:
         """The value for the table.
@@ -200,8 +227,8 @@ class CommitRecord(BaseModel):
         Raises:
             LedgerError: the record is larger than a table takes: too many partitions.
         """
-        value = with_checksum(self.model_dump_json())
-        largest = LARGEST_RECORD - (_GROWTH if self.state is CommitState.PREPARED else 0)
+        value = with_checksum(self.model_dump_json(exclude_none=True))
+        largest = LARGEST_RECORD - (_GROWTH * len(self.streams) if self.state is CommitState.PREPARED else 0)
         if len(value) > largest:
             partitions = sum(len(record.partitions) for record in (*self.earlier, self))
             raise LedgerError(
@@ -259,23 +286,3 @@ def _expiry(record: CommitRecord) -> datetime | None:
         return max(record.done_at, record.witnessed_at or record.done_at) + timedelta(seconds=record.retain)
     except OverflowError:  # after all times that there are
         return None
-
-
-def described(sink: StreamName, write_id: str, generation: int) -> str:
-    """A write, for messages."""
-    return (f"generation {generation} of " if generation > 1 else "") + f"write {write_id!r} to {sink}"
-
-
-def record_key(sink: StreamName, write_id: str) -> bytes:
-    """The key of a write: of fixed length, whatever the names."""
-    return hashlib.sha256(f"{sink}\0{write_id}".encode()).digest()
-
-
-def is_record(key: bytes) -> bool:
-    """True if a key of the ledger's table belongs to the record of a write."""
-    return key != IDENTITY_KEY and not key.startswith((NOTE_PREFIX, PENDING_PREFIX))
-
-
-def is_dead(noted_at: float, now: datetime) -> bool:
-    """True if an entry that is not a record is so old that the transactions it names have ended."""
-    return now.timestamp() - noted_at > _LONGEST_LIFE

@@ -18,8 +18,10 @@ from typing import Final
 from aiopravega.bounded import each
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError, PartialCommitError, PravegaError
+from aiopravega.ledger.commits.completion import remaining
+from aiopravega.ledger.commits.contents import CommitState
 from aiopravega.ledger.commits.pending import PendingWrite
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
@@ -40,6 +42,7 @@ class Standing(StrEnum):
     """The state of a write, by its record and its transactions."""
 
     DONE = "done"
+    UNDECIDED = "undecided"  # its stream was to have a part of a write that was not decided, as far as is known
     UNFINISHED = "unfinished"  # decided; all of it is committed, or can be
     LOST = "lost"  # decided, but none of its events is visible
     PARTIAL = "partial"  # some of it is visible, and the rest is lost
@@ -50,6 +53,7 @@ class Standing(StrEnum):
 
 ADVICE = {
     Standing.DONE: "nothing to do",
+    Standing.UNDECIDED: "start the write into all of its streams again. To write to this one alone: `resolve --forget`",
     Standing.UNFINISHED: "start the write again, or say `finish`: it is finished then",
     Standing.LOST: "start the write again: it is written from the beginning",
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
@@ -99,9 +103,10 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     if record.state in (CommitState.CLOSED, CommitState.REOPENED):
         return Inspection(stored, Standing.CLOSED, {})
     try:
-        if (await controller.first_segment(record.sink)).number != record.incarnation:
-            return Inspection(stored, Standing.GONE, {})
-        states = await TransactionSet.of(controller, record.sink, record.partitions).states()
+        parts = await remaining(controller, record)
+        if record.main is not None:
+            return Inspection(stored, Standing.UNDECIDED, {})
+        states = await TransactionSet.of(controller, record.sink, parts).states()
     except NotFoundError:
         return Inspection(stored, Standing.GONE, {})
     verdict = judge(states.values())
@@ -120,6 +125,8 @@ async def resolve(controller: Controller, table: CommitTable, found: Inspection,
     record = found.record
     if decision is not Resolution.FORGET and record.state is CommitState.DONE:
         raise LedgerError(f"{record.name} is done already; it can only be forgotten")
+    if found.standing is Standing.UNDECIDED and decision is not Resolution.FORGET:
+        raise LedgerError(f"{record.name} was not decided; it can only be forgotten")
     if found.standing is Standing.UNFINISHED:
         raise LedgerError(f"{record.name} can still be finished by itself: {ADVICE[found.standing]}")
     await TransactionSet.of(controller, record.sink, record.partitions).abort(opened(found.states))
@@ -193,7 +200,7 @@ class PendingFinisher:
         if stored is None or stored.record.attempt != write.attempt:
             return False  # not decided: its driver may be about to; if it is dead, the entry is removed when it is old
         if stored.record.state is CommitState.DONE:
-            await self._table.pending.remove(write.sink, write.attempt)
+            await self._table.pending.remove(write.attempt, write.sink)
             return False
         found = await finish_stored(self._controller, self._finish_decided, stored)
         if found.standing is Standing.DONE:
@@ -201,7 +208,7 @@ class PendingFinisher:
             return True
         if found.standing is not Standing.UNFINISHED:
             # Only the same write again or a person can do more: other writes need not read it each time.
-            await self._table.pending.remove(write.sink, write.attempt)
+            await self._table.pending.remove(write.attempt, write.sink)
         if found.standing is not Standing.GONE:
             logger.warning(
                 "%s was decided by %s and not finished in time: it is %s (transactions: %s). To do: %s",

@@ -105,6 +105,8 @@ def _partition_difference(wanted: PartitionCommit, found: Mapping[int, Partition
     part = found.get(wanted.partition)
     if part is None:
         return f"partition {wanted.partition} had {wanted.events:,} events and is empty now"
+    if part.stream != wanted.stream:
+        return f"partition {wanted.partition} was in another stream"
     if (part.events, part.bytes) != (wanted.events, wanted.bytes):
         return (
             f"partition {wanted.partition} had {wanted.events:,} events in {wanted.bytes:,} bytes and now has "

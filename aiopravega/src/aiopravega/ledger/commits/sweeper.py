@@ -12,16 +12,18 @@ from typing import Final
 
 from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
-from aiopravega.ledger.commits.leases import is_dead_note
-from aiopravega.ledger.commits.pending import is_dead_pending
-from aiopravega.ledger.commits.record import (
+from aiopravega.ledger.commits.keys import (
     NOTE_PREFIX,
     NOTES_FROM,
     PENDING_FROM,
     PENDING_PREFIX,
-    CommitRecord,
+    is_dead,
     is_record,
+    record_key,
 )
+from aiopravega.ledger.commits.leases import is_dead_note
+from aiopravega.ledger.commits.pending import is_dead_pending
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
@@ -54,7 +56,8 @@ class Sweeper:
         if len(keys) < _LOOKED_AT:  # the end of the table: continue at its beginning
             keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
         keys += [*await self._keys(NOTES_FROM), *await self._keys(PENDING_FROM)]
-        old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, now)]
+        found = await self._table.get_all(list(dict.fromkeys(keys)))
+        old = [entry for entry in found if _is_old(entry, now) or await self._is_left(entry, now)]
         removed = sum(await each(self._remove, old, _AT_ONCE))
         if removed:
             logger.info("%d old entries of the ledger were removed", removed)
@@ -64,6 +67,14 @@ class Sweeper:
         async for keys in self._table.key_pages(first):
             return keys[:_LOOKED_AT]
         return []
+
+    async def _is_left(self, entry: TableEntry, now: datetime) -> bool:
+        """True if an entry says of a stream that another one's record decides a write, which has no such record."""
+        part = CommitRecord.from_json(entry.value) if is_record(entry.key) else None
+        if part is None or part.main is None or not is_dead(part.prepared_at.timestamp(), now):
+            return False
+        owner = await self._table.get(record_key(part.main, part.write_id))
+        return owner is None or part.sink not in CommitRecord.from_json(owner.value).streams
 
     async def _remove(self, entry: TableEntry) -> bool:
         try:

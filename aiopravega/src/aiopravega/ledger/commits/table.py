@@ -6,15 +6,17 @@ that they name.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import PermissionDeniedError, PravegaError, TableConflictError, WriteSupersededError
+from aiopravega.ledger.commits.keys import is_record, record_key
 from aiopravega.ledger.commits.leases import LeaseNotes
 from aiopravega.ledger.commits.pending import PendingWrites
-from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, is_record, record_key
+from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit
 from aiopravega.ledger.commits.sweeper import Sweeper
 from aiopravega.ledger.commits.turns import Turns
 from aiopravega.names import StreamName
@@ -81,6 +83,30 @@ class CommitTable:
         """The record of a key, or None; it raises what `lookup` raises."""
         entry = await self._table.get(key)
         return None if entry is None else StoredCommit(CommitRecord.from_json(entry.value), entry.version)
+
+    async def owner(self, sink: StreamName, write_id: str) -> StoredCommit | None:
+        """The record that decides a write to a stream, which may be that of another stream of the write; or None."""
+        found = await self.lookup(sink, write_id)
+        if found is None or found.record.main is None:
+            return found
+        return await self.lookup(found.record.main, write_id)
+
+    async def join(self, part: CommitRecord, replaces: StoredCommit | None) -> None:
+        """Note at a further stream of a write that the record of its first stream, `part.main`, decides the write.
+
+        Raises:
+            WriteSupersededError: the stream was written to under the same write id, and not as a part of this write.
+        """
+        try:
+            await self.put(part, replaces)
+        except TableConflictError:
+            found = await self.lookup(part.sink, part.write_id)
+            same = (part.main, part.incarnation)
+            if found is None or (found.record.main, found.record.incarnation) != same:
+                raise WriteSupersededError(
+                    f"{part.name}: another write has this write id since attempt {part.attempt} has begun to write to "
+                    f"{part.main} as well; this attempt commits nothing. Give one of them another write id"
+                ) from None
 
     async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
         """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
@@ -149,17 +175,23 @@ class CommitTable:
         Raises:
             TableConflictError: it has changed.
         """
-        await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
+        record = stored.record
+        await self._table.remove(record_key(record.sink, record.write_id), stored.version)
+        for other in record.others:
+            found = await self.lookup(other.stream, record.write_id)
+            if found is not None and found.record.main == record.sink:
+                with suppress(TableConflictError):  # the write has begun again
+                    await self._table.remove(record_key(other.stream, record.write_id), found.version)
 
-    async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
+    async def finish(self, stored: StoredCommit, *ends: str | None) -> StoredCommit:
         """Mark a record done, after all its transactions are committed; harmless if another process has done it.
 
-        `end` is the text of the cut where the stream ends, if all is visible.
+        `ends` are the texts of the cuts where its streams end, if all is visible.
 
         Raises:
             WriteSupersededError: another attempt has replaced the record meanwhile.
         """
-        record = stored.record.done(datetime.now(UTC), end)
+        record = stored.record.done(datetime.now(UTC), *ends)
         try:
             finished = await self.amend(stored, record)
         except TableConflictError:
@@ -175,6 +207,6 @@ class CommitTable:
     async def _remove_pending(self, record: CommitRecord) -> None:
         """Remove the entry of a pending attempt that nobody needs to finish; errors are logged, not raised."""
         try:
-            await self.pending.remove(record.sink, record.attempt)
+            await self.pending.remove(record.attempt, *record.streams)
         except PravegaError as error:
             logger.warning("%s is still noted as pending; the next write removes that: %s", record.name, error)

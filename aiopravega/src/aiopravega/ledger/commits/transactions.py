@@ -7,7 +7,7 @@ one go, instead of making two new epochs for each. A transaction that refuses a 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Self, TypeVar
 from uuid import UUID
 
@@ -27,21 +27,32 @@ _FIRST_PAUSE = 0.005
 
 
 class TransactionSet:
-    """Transactions of one stream, by the partition that each holds."""
+    """Transactions of a write, by the partition that each holds.
 
-    def __init__(self, controller: Controller, stream: StreamName, transactions: Mapping[int, UUID]) -> None:
+    They are in `stream`; `elsewhere` has the streams of partitions that are in others.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        stream: StreamName,
+        transactions: Mapping[int, UUID],
+        elsewhere: Mapping[int, StreamName] | None = None,
+    ) -> None:
         self._controller = controller
         self._stream = stream
         self._transactions = dict(transactions)
+        self._elsewhere = dict(elsewhere or {})
 
     @classmethod
-    def of(cls, controller: Controller, stream: StreamName, partitions: Iterable[PartitionCommit]) -> Self:
-        """The transactions of some partitions of a write."""
-        return cls(controller, stream, {part.partition: part.txn_id for part in partitions})
+    def of(cls, controller: Controller, stream: StreamName, partitions: Collection[PartitionCommit]) -> Self:
+        """The transactions of some partitions of a write, whose first stream is `stream`."""
+        elsewhere = {part.partition: part.stream for part in partitions if part.stream is not None}
+        return cls(controller, stream, {part.partition: part.txn_id for part in partitions}, elsewhere)
 
     async def states(self, among: Collection[int] | None = None) -> dict[int, TransactionState]:
         """The state of each transaction."""
-        return await self._each(lambda txn_id: self._controller.transaction_state(self._stream, txn_id), among)
+        return await self._each(self._controller.transaction_state, among)
 
     async def hold(self, among: Collection[int] | None = None) -> None:
         """Keep them open for as long as the server grants.
@@ -50,19 +61,19 @@ class TransactionSet:
             TransactionAbortedError: one is aborted, or its lease has run out.
             TransactionError: one is committed already, or unknown.
         """
-        await self._each(lambda txn_id: hold_transaction(self._controller, self._stream, txn_id), among)
+        await self._each(lambda stream, txn_id: hold_transaction(self._controller, stream, txn_id), among)
 
     async def commit(self, among: Collection[int] | None = None) -> bool:
         """Ask for their commits; returns True if all were accepted, and so are certain."""
         accepted = await self._each(
-            lambda txn_id: _accepted(self._controller.commit_transaction(self._stream, txn_id)), among
+            lambda stream, txn_id: _accepted(self._controller.commit_transaction(stream, txn_id)), among
         )
         return all(accepted.values())
 
     async def abort(self, among: Collection[int] | None = None) -> bool:
         """Ask for their ends; returns True if all were accepted, so that none of them can be committed later."""
         accepted = await self._each(
-            lambda txn_id: _accepted(self._controller.abort_transaction(self._stream, txn_id)), among
+            lambda stream, txn_id: _accepted(self._controller.abort_transaction(stream, txn_id)), among
         )
         return all(accepted.values())
 
@@ -83,11 +94,16 @@ class TransactionSet:
             await asyncio.sleep(pause)
             pause = min(2 * pause, poll)
 
-    async def _each(self, step: Callable[[UUID], Awaitable[R]], among: Collection[int] | None) -> dict[int, R]:
+    async def _each(
+        self, step: Callable[[StreamName, UUID], Awaitable[R]], among: Collection[int] | None
+    ) -> dict[int, R]:
         """Do a step with some transactions, or all; an error is raised after the other steps have ended."""
+
+        def one(partition: int) -> Awaitable[R]:
+            return step(self._elsewhere.get(partition, self._stream), self._transactions[partition])
+
         partitions = list(self._transactions if among is None else among)
-        answers = await each(lambda partition: step(self._transactions[partition]), partitions, _CALLS_AT_ONCE)
-        return dict(zip(partitions, answers, strict=True))
+        return dict(zip(partitions, await each(one, partitions, _CALLS_AT_ONCE), strict=True))
 
 
 async def _accepted(call: Awaitable[None]) -> bool:

@@ -9,8 +9,8 @@ The entry looks like one of a pending write whose attempt nobody has made: older
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from aiopravega.errors import PravegaError, TableConflictError
@@ -37,11 +37,11 @@ class Turns:
         self._table = table
 
     @asynccontextmanager
-    async def take(self, sink: StreamName, write_id: str, *, needed: bool = True) -> AsyncIterator["Turn"]:
-        """Wait for the turn of a stream, for `async with`, and give it back; it never fails. Not `needed`: no turn."""
+    async def take(self, sink: StreamName, write_id: str) -> AsyncIterator["Turn"]:
+        """Wait for the turn of a stream, for `async with`, and give it back; it never fails."""
         key = entry_key(sink, TURN)
         try:
-            version = await self._wait(key, sink, write_id) if needed else None
+            version = await self._wait(key, sink, write_id)
         except PravegaError as error:
             logger.info("write %r to %s is done out of turn: %s", write_id, sink, error)
             version = None
@@ -51,6 +51,12 @@ class Turns:
         finally:
             await turn.give_back()
 
+    @asynccontextmanager
+    async def take_all(self, sinks: Iterable[StreamName], write_id: str) -> AsyncIterator[list["Turn"]]:
+        """The same for several streams, in their order: two writes that need the same never wait for each other."""
+        async with AsyncExitStack() as stack:
+            yield [await stack.enter_async_context(self.take(sink, write_id)) for sink in sinks]
+
     async def _wait(self, key: bytes, sink: StreamName, write_id: str) -> int | None:
         """Take the turn; returns the version of its entry. None: the patience is over."""
         clock, pause = asyncio.get_running_loop().time, _PAUSE
@@ -59,7 +65,7 @@ class Turns:
         found = None  # nobody has the turn, as far as is known: most writes ask once
         while clock() - began < _PATIENCE:
             try:
-                value = entry_value(sink, write_id)
+                value = entry_value(sink, write_id, sink)
                 if found is None:
                     return await self._table.put_if_absent(key, value)
                 if clock() - since > _LEASE:

@@ -12,13 +12,29 @@ from datetime import UTC, datetime
 from typing import Self
 from uuid import UUID
 
-from aiopravega.errors import GenerationError, WriteClosedError
-from aiopravega.ledger.commits.contents import PartitionCommit, WriteErrors
-from aiopravega.ledger.commits.record import CommitRecord, CommitState, StoredCommit, described
+from aiopravega.errors import GenerationError, PartialCommitError, SinksError, WriteClosedError
+from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.keys import described
+from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.same_rows import completed
 from aiopravega.ledger.commits.verdict import listed
 from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedStream:
+    """A further stream of a write into several, and what the ledger has for it under the write id."""
+
+    stream: StreamName
+    incarnation: int
+    replaces: StoredCommit | None = None
+
+    @property
+    def known(self) -> CommitRecord | None:
+        """The record that the ledger has, if it is about this stream, and not about a deleted one of its name."""
+        found = None if self.replaces is None else self.replaces.record
+        return found if found is not None and found.incarnation == self.incarnation else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +46,7 @@ class WriteJob:
     others are in the stream already; None: all are to be written. `begun_at` is the time of the process that began it,
     in seconds. `generation` is 1 for the first rows under the write id; the next one replaces the record of the one
     before it, and keeps that. `errors` are the errors of its source, which are in their stream before it is committed.
+    `joined` are the further streams of a write into several; `sink` is the first one by its name.
     """
 
     sink: StreamName
@@ -42,6 +59,16 @@ class WriteJob:
     generation: int = 1
     done: CommitRecord | None = None
     errors: WriteErrors | None = None
+    joined: tuple[JoinedStream, ...] = ()
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The streams of the write, in the order of their names."""
+        return (self.sink, *(one.stream for one in self.joined))
+
+    def stream_of(self, part: PartitionCommit) -> StreamName:
+        """The stream of a partition."""
+        return part.stream or self.sink
 
     def needs(self, partition: int) -> bool:
         """True if a partition is to be written: it is not in the stream already."""
@@ -57,7 +84,7 @@ class WriteJob:
         return time.time() - self.begun_at
 
     def __str__(self) -> str:
-        return described(self.sink, self.write_id, self.generation)
+        return described(self.streams, self.write_id, self.generation)
 
 
 def check_first(job: WriteJob) -> None:
@@ -95,13 +122,50 @@ def check_open(job: WriteJob) -> None:
     Raises:
         WriteClosedError: it was, with this generation or an earlier one.
     """
+    for found in (None if job.replaces is None else job.replaces.record, *(one.known for one in job.joined)):
+        if found is not None and found.state is CommitState.CLOSED and job.generation >= found.generation:
+            raise WriteClosedError(
+                f"{job} is closed since {found.prepared_at.isoformat(timespec='seconds')}, by {found.by}: another run "
+                "has taken over the range that it was for. Nothing was written. Run the whole task again: it finds the "
+                "range that it has now, and opens the write"
+            )
+
+
+def check_streams(job: WriteJob) -> None:
+    """Check that the ledger knows a write of these streams only under the write id, and that all are there as then.
+
+    Raises:
+        SinksError: under the write id, other streams were written to.
+        PartialCommitError: one of the streams was deleted and made again, and another one still has its part.
+    """
     found = None if job.replaces is None else job.replaces.record
-    if found is not None and found.state is CommitState.CLOSED and job.generation >= found.generation:
-        raise WriteClosedError(
-            f"{job} is closed since {found.prepared_at.isoformat(timespec='seconds')}, by {found.by}: another run has "
-            "taken over the range that it was for. Nothing was written. Run the whole task again: it finds the range "
-            "that it has now, and opens the write"
+    known = found if found is not None and found.incarnation == job.incarnation else None
+    for record in (known, *(one.known for one in job.joined)):
+        if record is None or record.main == job.sink != record.sink or record.state is CommitState.REOPENED:
+            continue
+        if record.main is not None:
+            raise _other_streams(job, f"{record.sink} has a part of it, and {record.main} has its record")
+        if record.sink != job.sink or record.streams != job.streams:
+            raise _other_streams(job, f"it was written to {' and '.join(map(str, record.streams))}")
+    if found is None or not found.others:
+        return
+    there = {job.sink: job.incarnation} | {one.stream: one.incarnation for one in job.joined}
+    made_again = [stream for stream, number in found.incarnations.items() if there.get(stream) != number]
+    kept = [str(stream) for stream in found.streams if stream in there and stream not in made_again]
+    if made_again and kept:
+        raise PartialCommitError(
+            f"{job}: {' and '.join(map(str, made_again))} was deleted and made again since, and {' and '.join(kept)} "
+            "still has its part. Nothing was written, because that would be there twice. Write these rows under "
+            "another write id to the stream that lacks them; or say `pravega ledger resolve --forget`, and run it again"
         )
+
+
+def _other_streams(job: WriteJob, what: str) -> SinksError:
+    return SinksError(
+        f"{job}: a write with this id is known, and {what}. Nothing was written: the streams of a write are decided "
+        "together, and stay the same under its id. Give the write another id; or, if what is there is to be written "
+        "again, remove it downstream and say `pravega ledger resolve --forget`"
+    )
 
 
 def not_done(job: WriteJob, newest: CommitRecord, lost: frozenset[int]) -> GenerationError:
@@ -127,7 +191,7 @@ def earlier_of(job: WriteJob) -> tuple[CommitRecord, ...]:
 def prepared(
     job: WriteJob,
     written: Sequence[PartitionCommit],
-    start: str | None,
+    starts: Sequence[str | None],
     witnessed_at: datetime | None,
     retain: float | None,
     claimant: str | None,
@@ -156,7 +220,32 @@ def prepared(
         claimant=claimant,
         retain=None if errors is not None and (errors.rows or errors.replays) else retain,
         witnessed_at=witnessed_at,
-        start=start,
+        start=starts[0],
         errors=errors,
         earlier=earlier_of(job),
+        others=tuple(
+            OtherSink(stream=one.stream, incarnation=one.incarnation, start=start)
+            for one, start in zip(job.joined, starts[1:], strict=True)
+        ),
     )
+
+
+def part_records(job: WriteJob) -> list[tuple[CommitRecord, StoredCommit | None]]:
+    """For each further stream the record that says whose record decides the write, and what it replaces."""
+    return [
+        (
+            CommitRecord(
+                state=CommitState.PART,
+                sink=one.stream,
+                incarnation=one.incarnation,
+                write_id=job.write_id,
+                attempt=job.attempt,
+                partitions=(),
+                prepared_at=datetime.now(UTC),
+                by=myself(),
+                main=job.sink,
+            ),
+            one.replaces,
+        )
+        for one in job.joined
+    ]

@@ -14,7 +14,7 @@ from tests.unit.aiopravega.ledger.model.writes import SINK, attempt_of, hash_of
 from aiopravega.errors import GenerationError, PartialCommitError, WriteClosedError, WriteSupersededError
 from aiopravega.ledger import CommitLedger, CommitProtocol, CommitRecord, CommitState, PartitionCommit, WriteJob
 from aiopravega.ledger.commits.closing import close_write, reopen_write
-from aiopravega.ledger.commits.record import KEY_LENGTH
+from aiopravega.ledger.commits.keys import KEY_LENGTH
 from aiopravega.ledger.commits.recovery import Standing, inspect
 
 DAILY = "daily"

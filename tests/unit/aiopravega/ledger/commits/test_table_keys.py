@@ -7,9 +7,7 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import LedgerError
-from aiopravega.ledger.commits.leases import is_dead_note
-from aiopravega.ledger.commits.pending import is_dead_pending
-from aiopravega.ledger.commits.record import (
+from aiopravega.ledger.commits.keys import (
     IDENTITY_KEY,
     KEY_LENGTH,
     NOTE_PREFIX,
@@ -20,6 +18,8 @@ from aiopravega.ledger.commits.record import (
     is_record,
     record_key,
 )
+from aiopravega.ledger.commits.leases import is_dead_note
+from aiopravega.ledger.commits.pending import is_dead_pending
 from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.tables import TableEntry
 

@@ -18,7 +18,7 @@ from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega.errors import HalfDoneError, PravegaError
 from aiopravega.ledger import ClaimantState
-from aiopravega.ledger.commits import record as commit_record
+from aiopravega.ledger.commits import keys as commit_keys
 from aiopravega.ledger.intervals import cut_record
 
 OUTPUTS: Final = ("one", "two")
@@ -51,7 +51,7 @@ class Claims(Scenario):
     closed: bool = False
 
     def server(self) -> World:
-        server = World(tables={"cut-ledger": cut_record.KEY_LENGTH, "commit-ledger": commit_record.KEY_LENGTH})
+        server = World(tables={"cut-ledger": cut_record.KEY_LENGTH, "commit-ledger": commit_keys.KEY_LENGTH})
         for task in self.died:
             _ask_until(self._process(server, task.run, task), b'"sink":')
             server.runs[task.run] = ClaimantState.FAILED

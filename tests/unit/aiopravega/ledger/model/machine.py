@@ -23,7 +23,7 @@ from aiopravega.control.convert import uuid_of
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.status import CallSite, rpc_error
 from aiopravega.errors import PravegaError, PravegaTimeoutError
-from aiopravega.ledger.commits.record import NOTE_PREFIX, PENDING_PREFIX
+from aiopravega.ledger.commits.keys import NOTE_PREFIX, PENDING_PREFIX
 from aiopravega.ledger.stored_json import object_in
 from aiopravega.store import SegmentStore
 

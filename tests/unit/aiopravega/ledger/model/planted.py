@@ -12,6 +12,7 @@ from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.scenario import Scenario
 from tests.unit.aiopravega.ledger.model.search import search
+from tests.unit.aiopravega.ledger.model.sinks import Sinks
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 
@@ -84,6 +85,30 @@ PLANTED = [
         planted_writes.replaces_what_it_does_not_read_again,
         _TWO,
         "doubled",
+    ),
+    Planted(
+        "a write into two streams does not mark the second one",
+        planted_writes.does_not_mark_the_second_stream,
+        Sinks("a write into both, and one to the second alone", drivers=1, rows=2, faults=0, alone=True),
+        "but alone",
+    ),
+    Planted(
+        "the second stream is marked after the decision",
+        planted_writes.marks_the_second_stream_after_the_decision,
+        Sinks("a write into both, and one to the second alone", drivers=1, rows=2, faults=0, alone=True),
+        "but alone",
+    ),
+    Planted(
+        "the mark of the second stream replaces what is there",
+        planted_writes.replaces_what_another_write_has_put,
+        Sinks("a write into both, and one to the second alone", drivers=1, rows=2, faults=0, alone=True),
+        "doubled",
+    ),
+    Planted(
+        "a completion commits the first stream only",
+        planted_writes.commits_the_first_stream_only,
+        Sinks("a write into both", drivers=1, rows=2, faults=0),
+        "recovered",
     ),
     Planted(
         "a record expires by the machine's clock",

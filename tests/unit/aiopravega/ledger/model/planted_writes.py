@@ -9,10 +9,11 @@ from tests.unit.aiopravega.ledger.model.machine import Clock
 from aiopravega.control import TransactionState
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
-from aiopravega.ledger.commits import cleanup, protocol, recovery, same_rows, verdict
+from aiopravega.ledger.commits import cleanup, completion, recovery, same_rows, verdict
+from aiopravega.ledger.commits.completion import Completion
+from aiopravega.ledger.commits.keys import record_key
 from aiopravega.ledger.commits.ledger import CommitLedger
 from aiopravega.ledger.commits.protocol import CommitProtocol
-from aiopravega.ledger.commits.record import record_key
 from aiopravega.ledger.commits.recovery import Inspection, Standing
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.tables import KeyValueTable
@@ -52,50 +53,50 @@ def does_not_compare_incarnations(patch: pytest.MonkeyPatch) -> None:
 
 def takes_a_partial_write_for_a_lost_one(patch: pytest.MonkeyPatch) -> None:
     """It aborts what is left and writes everything again."""
-    real = CommitProtocol._lost
+    real = Completion._lost
 
-    async def lost(self: CommitProtocol, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+    async def lost(self: Completion, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
         found = await real(self, record, transactions)
         return frozenset(part.partition for part in record.partitions) if found else found
 
-    patch.setattr(CommitProtocol, "_lost", lost)
+    patch.setattr(Completion, "_lost", lost)
 
 
 def leaves_the_rest_of_a_lost_write_open(patch: pytest.MonkeyPatch) -> None:
     """A driver that wakes up late can still commit it."""
 
-    async def lost(_: CommitProtocol, __: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+    async def lost(_: Completion, __: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
         states = await transactions.states()
         if verdict.judge(states.values()) is verdict.Verdict.LOST:
             return frozenset(states)
         return verdict.lost(states)
 
-    patch.setattr(CommitProtocol, "_lost", lost)
+    patch.setattr(Completion, "_lost", lost)
 
 
 def leaves_the_rest_of_a_part_uncommitted(patch: pytest.MonkeyPatch) -> None:
     """As the protocol did until the search found this."""
-    real = CommitProtocol._finish_other
+    real = Completion.complete
 
-    async def finish_other(self: CommitProtocol, stored: StoredCommit) -> Any:
+    async def complete(self: Completion, stored: StoredCommit) -> Any:
         transactions = TransactionSet.of(self._controller, stored.record.sink, stored.record.partitions)
         if verdict.judge((await transactions.states()).values()) is verdict.Verdict.LOST:
             missing = await self._lost(stored.record, transactions)
             if missing:
-                return protocol._Outcome(lost=missing)
+                return completion.Outcome(lost=missing)
         return await real(self, stored)
 
-    patch.setattr(CommitProtocol, "_finish_other", finish_other)
+    patch.setattr(Completion, "complete", complete)
 
 
 def is_done_before_it_commits(patch: pytest.MonkeyPatch) -> None:
-    real = CommitProtocol._commit_all
+    real = Completion.commit
 
-    async def commit_all(self: CommitProtocol, stored: StoredCommit, transactions: TransactionSet) -> Any:
+    async def commit(self: Completion, stored: StoredCommit, transactions: TransactionSet) -> Any:
         finished = await self._ledger.finish(stored)
         return await real(self, finished, transactions)
 
-    patch.setattr(CommitProtocol, "_commit_all", commit_all)
+    patch.setattr(Completion, "commit", commit)
 
 
 def takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
@@ -151,7 +152,7 @@ def takes_what_nobody_knows_for_lost(patch: pytest.MonkeyPatch) -> None:
             return verdict.Verdict.WHOLE
         return verdict.Verdict.PARTIAL if found & verdict._COMMITTED else verdict.Verdict.LOST
 
-    patch.setattr(protocol, "judge", judge)
+    patch.setattr(completion, "judge", judge)
 
 
 def replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
@@ -165,6 +166,53 @@ def replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
             return await real(self, record, await self.lookup(record.sink, record.write_id))
 
     patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def does_not_mark_the_second_stream(patch: pytest.MonkeyPatch) -> None:
+    """So that a write to that stream alone, under the same write id, finds nothing there."""
+
+    async def join(_: CommitLedger, __: CommitRecord, ___: StoredCommit | None) -> None:
+        return None
+
+    patch.setattr(CommitLedger, "join", join)
+
+
+def marks_the_second_stream_after_the_decision(patch: pytest.MonkeyPatch) -> None:
+    real, late = CommitLedger.join, list[Any]()
+
+    async def join(_: CommitLedger, part: CommitRecord, replaces: StoredCommit | None) -> None:
+        late.append((part, replaces))
+
+    real_prepare = CommitLedger.prepare
+
+    async def prepare(self: CommitLedger, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
+        stored = await real_prepare(self, record, replaces)
+        for part in late:
+            await real(self, *part)
+        late.clear()
+        return stored
+
+    patch.setattr(CommitLedger, "join", join)
+    patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def commits_the_first_stream_only(patch: pytest.MonkeyPatch) -> None:
+    """A process that completes what another one has decided takes the others for those of their own writers."""
+    real = completion.remaining
+
+    async def remaining(controller: Any, record: CommitRecord) -> Any:
+        return tuple(part for part in await real(controller, record) if part.stream is None)
+
+    patch.setattr(completion, "remaining", remaining)
+
+
+def replaces_what_another_write_has_put(patch: pytest.MonkeyPatch) -> None:
+    """A write into two streams takes the second one, whatever is known of it."""
+
+    async def join(self: CommitLedger, part: CommitRecord, _: StoredCommit | None) -> None:
+        await self.put(part, await self.lookup(part.sink, part.write_id))
+
+    patch.setattr(CommitLedger, "join", join)
 
 
 def expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:

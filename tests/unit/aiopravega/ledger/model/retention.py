@@ -13,7 +13,7 @@ from tests.unit.aiopravega.ledger.model.writes import SINK, attempt_of, hash_of
 from aiopravega import SegmentId
 from aiopravega.ledger import CommitLedger, PartitionCommit
 from aiopravega.ledger.commits.cleanup import expired
-from aiopravega.ledger.commits.record import KEY_LENGTH, record_key
+from aiopravega.ledger.commits.keys import KEY_LENGTH, record_key
 
 _DAY: Final = 24 * 3600.0
 _RETAIN: Final = 30

@@ -18,7 +18,7 @@ from tests.unit.aiopravega.ledger.model.writes import attempt_of
 from aiopravega import StreamName
 from aiopravega.errors import PravegaTimeoutError, WriteIdReusedError
 from aiopravega.ledger import CommitRecord, check_same
-from aiopravega.ledger.commits.record import KEY_LENGTH
+from aiopravega.ledger.commits.keys import KEY_LENGTH
 from pravega_jobs.events.writes import EventTally
 from pravega_jobs.writes import finished_write, write_unless_done
 

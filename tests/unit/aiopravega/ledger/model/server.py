@@ -32,24 +32,27 @@ class RefusedError(Exception):
 
 
 class Held(NamedTuple):
-    """A transaction: its state by Pravega's name, and the rows in it."""
+    """A transaction: its state by Pravega's name, the rows in it, and its stream."""
 
     state: str
     rows: tuple[str, ...] = ()
+    stream: str = ""
 
 
 @dataclass
 class Server:
     """A controller and a segment store. All values in it are immutable, so that a copy is cheap.
 
-    All streams of the scope have one segment, whose number is `first`. `stream` is the one that is read: `length` is
-    its bytes. Of the others only `visible` counts, the rows that are committed for certain, in whatever stream.
-    `store_ahead` says how far the segment store's clock is wrong.
+    All streams of the scope have one segment, whose number is `first`, and more for those in `again`, which were made
+    again so often as they are there. `stream` is the one that is read: `length` is its bytes. Of the others only
+    `visible` counts, the rows that are committed for certain, in whatever stream. `store_ahead` says how far the
+    segment store's clock is wrong.
     """
 
     scope: str = "examples"
     stream: str = "delays"
     first: int = 0
+    again: tuple[str, ...] = ()
     length: int = 0
     tables: dict[str, int] = field(default_factory=dict)
     entries: dict[tuple[str, bytes], tuple[bytes, int]] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class Server:
         return hash(
             (
                 self.first,
+                self.again,
                 self.length,
                 tuple(sorted(self.entries.items())),
                 tuple(sorted(self.transactions.items())),
@@ -98,6 +102,19 @@ class Server:
         """
         self.transactions = {txn: held for txn, held in self.transactions.items() if held.state in UNDER_WAY}
         self.first, self.length, self.visible = self.first + 1, 0, ()
+
+    def make_again(self, stream: str) -> None:
+        """Delete one stream, and make one of its name; the others stay."""
+        gone = {row for held in self.transactions.values() if held.stream == stream for row in held.rows}
+        self.visible = tuple(row for row in self.visible if row not in gone)
+        self.transactions = {
+            txn: held for txn, held in self.transactions.items() if held.stream != stream or held.state in UNDER_WAY
+        }
+        self.again = (*self.again, stream)
+
+    def first_of(self, stream: str) -> int:
+        """The number of the first segment of a stream."""
+        return self.first + self.again.count(stream)
 
     # --- the controller -----------------------------------------------------------------------------------------
 
@@ -130,44 +147,51 @@ class Server:
                     raise RefusedError(grpc.StatusCode.NOT_FOUND, "no such table")
                 return pb.SegmentRanges(segmentRanges=[pb.SegmentRange(segmentId={"segmentId": 0}, maxKey=1.0)])
             case "getCurrentSegments" | "getEpochSegments":
-                one = pb.SegmentRange(segmentId={"segmentId": self.first}, maxKey=1.0)
+                of = (request.streamInfo if method == "getEpochSegments" else request).stream
+                one = pb.SegmentRange(segmentId={"segmentId": self.first_of(of)}, maxKey=1.0)
                 return pb.SegmentRanges(segmentRanges=[one])
             case "getSegments":
                 return pb.SegmentsAtTime(segments=[{"segmentId": {"segmentId": self.first}, "offset": 0}])
             case "createTransaction":
                 made_id = new_id()
-                self.transactions[made_id] = Held("OPEN")
-                one = pb.SegmentRange(segmentId={"segmentId": self.first}, maxKey=1.0)
+                self.transactions[made_id] = Held("OPEN", stream=request.streamInfo.stream)
+                number = self.first_of(request.streamInfo.stream)
+                one = pb.SegmentRange(segmentId={"segmentId": number}, maxKey=1.0)
                 return pb.CreateTxnResponse(txnId=txn_id(made_id), activeSegments=[one])
             case "pingTransaction":
-                return pb.PingTxnStatus(status=self._pinged(uuid_of(request.txnId)))
+                return pb.PingTxnStatus(status=self._pinged(request))
             case "commitTransaction":
-                return pb.TxnStatus(status=self._end(uuid_of(request.txnId), "COMMITTED"))
+                return pb.TxnStatus(status=self._end(request, "COMMITTED"))
             case "abortTransaction":
-                return pb.TxnStatus(status=self._end(uuid_of(request.txnId), "ABORTED"))
+                return pb.TxnStatus(status=self._end(request, "ABORTED"))
             case "checkTransactionState":
-                return pb.TxnState(state=self._state(uuid_of(request.txnId), slow))
+                return pb.TxnState(state=self._state(request, slow))
         raise AssertionError(f"the stand-in has no call {method}")
 
-    def _pinged(self, txn: UUID) -> str:
-        held = self.transactions.get(txn)
+    def _asked(self, request: Any) -> Held | None:
+        """The transaction of a request, if it is in the stream that the request names."""
+        held = self.transactions.get(uuid_of(request.txnId))
+        return held if held is not None and held.stream == request.streamInfo.stream else None
+
+    def _pinged(self, request: Any) -> str:
+        held = self._asked(request)
         if held is None:
             return "UNKNOWN"
         return "OK" if held.state == "OPEN" else held.state
 
-    def _end(self, txn: UUID, wanted: str) -> str:
-        held = self.transactions.get(txn)
+    def _end(self, request: Any, wanted: str) -> str:
+        held = self._asked(request)
         if held is None:
             return "FAILURE"
         if held.state == "OPEN":
-            self.transactions[txn] = held._replace(state=wanted)
+            self.transactions[uuid_of(request.txnId)] = held._replace(state=wanted)
             if wanted == "COMMITTED":
                 self.visible = tuple(sorted((*self.visible, *held.rows)))
             return "SUCCESS"
         return "SUCCESS" if held.state == wanted else "FAILURE"
 
-    def _state(self, txn: UUID, slow: bool) -> str:
-        held = self.transactions.get(txn)
+    def _state(self, request: Any, slow: bool) -> str:
+        held = self._asked(request)
         if held is None:
             return "UNKNOWN"
         return UNDER_WAY.get(held.state, held.state) if slow else held.state

@@ -16,6 +16,7 @@ from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.scenario import Scenario
 from tests.unit.aiopravega.ledger.model.search import search
+from tests.unit.aiopravega.ledger.model.sinks import Sinks
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 from aiopravega.ledger import ClaimantState
@@ -32,6 +33,10 @@ QUICK = [
     Writes("one driver, one task, a fault, the stream is made again", drivers=1, rows=1, faults=1, again=True),
     Writes("a driver and a rebuild, one task", rows=1, faults=0, rebuild=True),
     Writes("a driver, and another write that finishes it, two tasks", drivers=1, rows=2, faults=0, other=True),
+    Sinks("one driver, a task for each of two streams, a fault", drivers=1, rows=2, faults=1),
+    Sinks("a write into two streams, and one to the second alone", drivers=1, rows=2, faults=0, alone=True),
+    Sinks("one driver, two streams, the second one is made again", drivers=1, rows=2, faults=1, remade=True),
+    Sinks("a write into two streams, finished by another one", drivers=1, rows=2, faults=0, other=True),
     Intervals("two claims of an interval", (("mon", CLAIM), ("mon", CLAIM)), faults=0),
     Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
     Claims("a run into two sinks", (MON,), faults=0),
@@ -59,6 +64,16 @@ LARGE = [
     Writes("a driver and a rebuild, two tasks, a fault", rows=2, faults=1, rebuild=True),
     Writes("a driver, and another write that finishes it, two tasks, a fault", drivers=1, rows=2, faults=1, other=True),
     Writes("two drivers, and another write that finishes them, two tasks", rows=2, faults=0, other=True),
+    Sinks("two drivers, two streams", rows=2, faults=0),
+    Sinks("two drivers, two streams, a fault", rows=2, faults=1, in_turn=True),
+    Sinks("two drivers, two streams, of which one has decided, a fault", rows=2, faults=1, decided=True),
+    Sinks("a write into two streams, and one to the second alone, a fault", drivers=1, rows=2, faults=1, alone=True),
+    Sinks("two drivers, two streams, and one to the second alone", rows=2, faults=0, alone=True),
+    Sinks("one driver, two streams, the second made again, two faults", drivers=1, rows=2, faults=2, remade=True),
+    Sinks("two drivers, two streams, the second one is made again", rows=2, faults=1, remade=True),
+    Sinks("one driver, two streams, transactions are forgotten, two faults", drivers=1, rows=2, faults=2, forgets=True),
+    Sinks("a driver and a rebuild, two streams", rows=2, faults=0, rebuild=True),
+    Sinks("a write into two streams, finished by another one, a fault", drivers=1, rows=2, faults=1, other=True),
     Intervals("two runs of a chain", (("mon", WAIT), ("tue", TAKE_OVER)), faults=0),
     Intervals("two runs of an interval, a fault", (("mon", WAIT), ("mon", WAIT)), faults=1),
     Intervals("taken over while its run wakes up, a fault", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 1),

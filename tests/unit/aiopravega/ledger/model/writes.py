@@ -15,7 +15,7 @@ from tests.unit.aiopravega.ledger.model.server import Server
 from aiopravega import StreamName
 from aiopravega.errors import PartialCommitError, PravegaError, TransactionAbortedError
 from aiopravega.ledger import PartitionCommit
-from aiopravega.ledger.commits.record import KEY_LENGTH
+from aiopravega.ledger.commits.keys import KEY_LENGTH
 
 SINK: Final = StreamName("examples", "delays")
 DONE: Final = "done"
@@ -52,6 +52,15 @@ class Writes(Scenario):
     rebuild: bool = False
     other: bool = False
 
+    # The further streams of the write, as `begin` takes them.
+    others: tuple[tuple[StreamName, ...], ...] = ()
+    # The stream of the other write that finishes what others have left.
+    finished: StreamName = SINK
+
+    def stream_of(self, partition: int) -> StreamName | None:
+        """The stream of a partition; None: the first one."""
+        return None
+
     @property
     def alike(self) -> bool:
         return not (self.dealt or self.decided or self.rebuild or self.other)
@@ -65,7 +74,7 @@ class Writes(Scenario):
 
     def start(self, server: Server) -> list[Process]:
         # When it reads what is pending makes the difference.
-        others = [Process("other", server, _finish_others, instant=INSTANT - {"ReadTableKeys"})] if self.other else []
+        others = [Process("other", server, self._finish, instant=INSTANT - {"ReadTableKeys"})] if self.other else []
         return [*(self.driver(server, _NAMES[number], number) for number in range(self.drivers)), *others]
 
     def driver(self, server: Server, name: str, number: int) -> Process:
@@ -98,22 +107,30 @@ class Writes(Scenario):
         generation = self._generation(number)
         ledger = process.client.commit_ledger(SINK.scope)
         protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
-        found = await protocol.begin(SINK, "daily", attempt_of(process.name), generation)
+        found = await protocol.begin(SINK, "daily", attempt_of(process.name), generation, *self.others)
         if found.done is not None:
             return DONE, found.done.incarnation, generation
         parts = [await self._task(process, part, number) for part in range(self.rows) if found.needs(part)]
         try:
             record = await protocol.commit(found, parts)
         except PravegaError:
-            await protocol.abandon(found, [part.txn_id for part in parts])
+            await protocol.abandon(found, {part.txn_id: found.stream_of(part) for part in parts})
             raise
         return DONE, record.incarnation, generation
 
+    async def _finish(self, process: Process) -> Result:
+        """What each writer to the stream does first."""
+        protocol = process.client.commit_ledger(SINK.scope).protocol(visible_within=None)
+        return f"finished {await protocol.finish_unfinished(self.finished)}", -1, 0
+
     async def _task(self, process: Process, partition: int, number: int) -> PartitionCommit:
-        txn, _ = await process.controller.create_transaction(SINK, _LEASE_MS)
+        stream = self.stream_of(partition)
+        txn, _ = await process.controller.create_transaction(stream or SINK, _LEASE_MS)
         row = _row((partition + number) % self.rows if self.dealt else partition, self._generation(number))
         process.server.write(txn, row)
-        return PartitionCommit(partition=partition, txn_id=txn, events=1, bytes=9, checksum=row, hashes=hash_of(row))
+        return PartitionCommit(
+            partition=partition, txn_id=txn, events=1, bytes=9, checksum=row, hashes=hash_of(row), stream=stream
+        )
 
     # --- what must be true --------------------------------------------------------------------------------------
 
@@ -165,12 +182,6 @@ class Writes(Scenario):
                 return True
             assert isinstance(found, PartialCommitError | TransactionAbortedError), f"{found!r}"
         return False
-
-
-async def _finish_others(process: Process) -> Result:
-    """What each writer to the stream does first."""
-    protocol = process.client.commit_ledger(SINK.scope).protocol(visible_within=None)
-    return f"finished {await protocol.finish_unfinished(SINK)}", -1, 0
 
 
 def _row(number: int, generation: int) -> str:
