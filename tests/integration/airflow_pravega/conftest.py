@@ -23,6 +23,7 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.triggers.base import TriggerEvent
 from airflow.utils.db import initdb
 from airflow.utils.session import create_session
+from psycopg2.extensions import parse_dsn
 from sqlalchemy import select
 from tests.faults.process import wait_until
 from tests.faults.proxy import Proxy
@@ -32,6 +33,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Interval
 
 BUNDLE = "dags-folder"
+PASSWORD = "canary-of-a-database"
 # Airflow 3.2 has moved them, and has them know the bundle's name.
 _MOVED = find_spec("airflow.dag_processing.dagbag") is not None
 _dag_bags = import_module("airflow.dag_processing.dagbag" if _MOVED else "airflow.models.dagbag")
@@ -46,6 +48,16 @@ def as_connection(config: PravegaConfig, **extra: Any) -> str:
     if config.password is not None:
         fields["password"] = config.password.get_secret_value()
     return json.dumps(fields | {"extra": {"tls": config.tls, "ca_file": config.ca_file, **extra}})
+
+
+@pytest.fixture
+def warehouse(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a database, which the connection `warehouse` names with a password that no log may have."""
+    parts = parse_dsn(postgres_dsn)
+    fields = {"conn_type": "postgres", "host": parts["host"], "port": int(parts["port"]), "login": parts["user"]}
+    fields |= {"schema": parts["dbname"], "password": PASSWORD}
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(fields))
+    return postgres_dsn
 
 
 @pytest.fixture(scope="session", autouse=True)

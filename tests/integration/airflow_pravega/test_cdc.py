@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 from deltalake import DeltaTable
 from psycopg2 import connect
-from psycopg2.extensions import parse_dsn
+from tests.integration.airflow_pravega.conftest import PASSWORD
 from tests.integration.pyspark_pravega.debezium_events import in_avro, made, texts
 
 from aiopravega.ledger import Interval, IntervalState
@@ -67,26 +67,19 @@ def test_intervals_are_merged_once_and_the_ledger_knows_it(run, client, scope, s
     assert record.state is IntervalState.DONE
 
 
-def test_a_table_of_a_connection_to_postgresql_is_merged_once(
-    run, scope, stream, write, postgres_dsn, monkeypatch, capfd
-):
-    parts = parse_dsn(postgres_dsn)
-    fields = {"conn_type": "postgres", "host": parts["host"], "port": int(parts["port"]), "login": parts["user"]}
-    monkeypatch.setenv(
-        "AIRFLOW_CONN_WAREHOUSE", json.dumps({**fields, "schema": parts["dbname"], "password": "s3cret"})
-    )
+def test_a_table_of_a_connection_to_postgresql_is_merged_once(run, scope, stream, write, warehouse, capfd):
     job = partial(run, merging(scope, stream, None, table=scope, postgres_conn_id="warehouse"))
     write(change("c", 1, id=1, note="large"), change("c", 2, id=2, note="b"))
     assert job(FIRST).result("merge")["inserted"] == 2
     write(change("u", 3, id=1, note="__debezium_unavailable_value"), change("d", 4, id=2, note=None))
     second = job(SECOND).result("merge")
     assert (second["updated"], second["deleted"], job(SECOND).result("merge")["action"]) == (1, 1, "nothing")
-    with closing(connect(postgres_dsn)) as connection, connection.cursor() as cursor:
+    with closing(connect(warehouse)) as connection, connection.cursor() as cursor:
         cursor.execute(f'select id, note from "{scope}"')
         assert cursor.fetchall() == [(1, "large")]
-    assert "s3cret" not in "".join(capfd.readouterr())
+    assert PASSWORD not in "".join(capfd.readouterr())
     with pytest.raises(AirflowFailException, match="an address may have a password"):
-        merging(scope, stream, None, table=f"{postgres_dsn}#{scope}")
+        merging(scope, stream, None, table=f"{warehouse}#{scope}")
 
 
 def test_the_rules_arrive_and_the_result_says_what_they_did(run, scope, stream, write, tmp_path):

@@ -1,6 +1,8 @@
 """A table that follows a stream by one task: ranges, errors, merges and upkeep, also after kills and failures."""
 
 import json
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 from deltalake import DeltaTable
+from psycopg2 import connect
 from tests.pages.blocks import blocks_of
 
 from aiopravega.blocking import PravegaClient
@@ -27,10 +30,13 @@ def make(stream, tmp_path):
             PravegaKeepTableOperator(
                 task_id="keep",
                 stream=str(stream),
-                table=f"delta:{tmp_path}/orders",
-                poke_interval=1,
-                poll_interval=0.1,
-                **{**JSON, **arguments},
+                **{
+                    "table": f"delta:{tmp_path}/orders",
+                    "poke_interval": 1,
+                    "poll_interval": 0.1,
+                    **JSON,
+                    **arguments,
+                },
             )
         return dag
 
@@ -114,21 +120,39 @@ def test_a_deferred_task_goes_on_when_the_stream_moves(run, make, order, ids, me
     assert (done.result("keep")["rows"], ids()) == (1, [1])
 
 
-def test_changes_are_merged_in_the_order_of_the_stream(run, make, write, tmp_path):
+@pytest.fixture(params=["delta", "postgres"])
+def kept(request, tmp_path, scope) -> tuple[dict[str, str], Callable[[], list[tuple[int, float]]]]:
+    """The arguments that name a table of a kind, and a function that reads its rows."""
+    if request.param == "delta":
+        return {}, lambda: sorted(
+            (row["id"], row["price"]) for row in DeltaTable(tmp_path / "orders").to_pyarrow_table().to_pylist()
+        )
+    dsn = request.getfixturevalue("warehouse")
+
+    def rows() -> list[tuple[int, float]]:
+        with closing(connect(dsn)) as connection, connection.cursor() as cursor:
+            cursor.execute(f'select id, price from "{scope}" order by id')
+            return list(cursor.fetchall())
+
+    return {"table": scope, "postgres_conn_id": "warehouse"}, rows
+
+
+def test_changes_are_merged_in_the_order_of_the_stream(run, make, write, kept):
+    where, rows = kept
+
     def change(op: str, number: int, price: float, lsn: int) -> bytes:
         source = {"connector": "postgresql", "lsn": lsn, "ts_ms": lsn}
         row = {"id": number, "price": price}
         return json.dumps({"op": op, "before": None, "after": row, "source": source, "ts_ms": 1}).encode()
 
-    dag = make(key=["id"], options={}, columns="id long, price double")
+    dag = make(key=["id"], options={}, columns="id long, price double", **where)
     write(change("c", 1, 1.0, 10), change("c", 2, 2.0, 11))
     first = run(dag, DAYS[0]).result("keep")
     assert (first["action"], first["rows"], first["changes"]["inserted"]) == ("merge", 2, 2)
     write(change("u", 1, 5.0, 12))
     second = run(dag, DAYS[1]).result("keep")
     assert (second["changes"]["updated"], run(dag, DAYS[1]).result("keep")["action"]) == (1, "nothing")
-    rows = DeltaTable(tmp_path / "orders").to_pyarrow_table().to_pylist()
-    assert sorted((row["id"], row["price"]) for row in rows) == [(1, 5.0), (2, 2.0)]
+    assert rows() == [(1, 5.0), (2, 2.0)]
 
 
 def test_the_dag_of_the_page_and_the_example_take_what_there_is(run, stream, order, tmp_path, monkeypatch):

@@ -6,12 +6,12 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import psycopg2
 import pytest
 from airflow.sdk import DAG
 from pyiceberg.catalog import load_catalog
 from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sql
+from tests.integration.airflow_pravega.conftest import PASSWORD
 
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval, IntervalState
@@ -21,18 +21,13 @@ from pravega_jobs.landing import holdings, list_errors, read_errors
 
 pytestmark = pytest.mark.usefixtures("spark")
 FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
-PASSWORD = "canary-of-a-database"
 
 
 @pytest.fixture(params=["parquet", "delta", "iceberg", "postgres"])
 def table(request, tmp_path, scope, monkeypatch):
     """The arguments that name a new table of each kind, and the text by which the test asks it."""
     if request.param == "postgres":
-        dsn = request.getfixturevalue("postgres_dsn")
-        parts = psycopg2.extensions.parse_dsn(dsn)
-        fields = {"conn_type": "postgres", "host": parts["host"], "port": int(parts["port"]), "login": parts["user"]}
-        fields |= {"schema": parts["dbname"], "password": PASSWORD}
-        monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(fields))
+        dsn = request.getfixturevalue("warehouse")
         return {"table": scope, "postgres_conn_id": "warehouse"}, f"{dsn}#{scope}"
     if request.param == "iceberg":
         properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}

@@ -1,17 +1,25 @@
 """Checks of tables that are kept by Debezium's changes: rows and columns that the database does not have."""
 
 import json
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 from tests.integration.pravega_jobs.history_job import keep
+from tests.integration.pravega_jobs.landing_job import new_lake
 from tests.integration.pravega_jobs.merging_job import merge, merge_of
 from tests.integration.pyspark_pravega.debezium_events import made, texts
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from dagster_pravega import PravegaResource, build_cdc_drift_check, build_cdc_ghost_check, pravega_stream_spec
+from dagster_pravega import (
+    LandingDatabase,
+    PravegaResource,
+    build_cdc_drift_check,
+    build_cdc_ghost_check,
+    pravega_stream_spec,
+)
 from pravega_jobs.landing import DeltaFolder
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.merging import MergeRules, merge_changes
@@ -40,7 +48,9 @@ def evaluate(stream, instance, pravega_config):
     def evaluate(build, **arguments):
         spec = pravega_stream_spec(str(stream))
         check = build(spec, stream=str(stream), **arguments)
-        resources = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri)}
+        resources: dict[str, Any] = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri)}
+        if key := arguments.get("database_key"):
+            resources[key] = LandingDatabase(dsn=dg.EnvVar("WAREHOUSE_DSN"))
         job = dg.define_asset_job("job", selection=dg.AssetSelection.checks(check))
         found = dg.Definitions(assets=[spec], asset_checks=[check], jobs=[job], resources=resources)
         [done] = found.resolve_job_def("job").execute_in_process(instance=instance).get_asset_check_evaluations()
@@ -112,6 +122,22 @@ def test_columns_that_came_went_or_changed_are_found(evaluate, write, tmp_path, 
         ("big", "gone from the changes"),
     ]
     assert evaluate(build_cdc_drift_check, ignore=["extra", "big"], **known)[0].passed
+
+
+def test_a_table_of_a_database_is_checked_by_its_resource(evaluate, write, postgres_dsn, monkeypatch):
+    monkeypatch.setenv("WAREHOUSE_DSN", postgres_dsn)
+    lake = new_lake("postgres", postgres_dsn)
+    table = lake.table()
+    where = {"table": table.table, "database_key": "warehouse"}
+    write(*(made("r", 10, snapshot="true", id=id_, n=1, big="a") for id_ in (1, 2)))
+    merge(table, merge_of(0), [(1, 1, "a", 1), (2, 1, "a", 1)])
+    write(made("r", 20, at=2, snapshot="last", id=1, n=1, big="a"))
+    done, metadata = evaluate(build_cdc_ghost_check, key_of_rows="id", columns="id int", **where)
+    assert (done.passed, metadata["pravega/ghosts"]) == (False, 1)
+    assert [record.data for record in metadata["pravega/ghost_keys"].records] == [{"id": "2"}]
+    assert evaluate(build_cdc_drift_check, **where)[0].passed
+    write(made("u", 30, at=3, id=1, n=1, big="a", extra=5))
+    assert evaluate(build_cdc_drift_check, **where)[0].description == "extra: new in the changes"
 
 
 def test_types_are_compared_if_events_carry_their_schema(evaluate, write, tmp_path):

@@ -10,7 +10,7 @@ from dagster.components.core.component_tree import ComponentTreeException
 from dagster.components.testing import create_defs_folder_sandbox
 from packaging.version import Version
 
-from dagster_pravega import PravegaCdcComponent
+from dagster_pravega import LandingDatabase, PravegaCdcComponent
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "dagster-tables.md"
 ORDERS = {"name": "public.orders", "key_of_rows": ["id"], "columns": "id int, price decimal(10,2)"}
@@ -62,6 +62,18 @@ def test_each_table_is_an_asset_of_its_stream_with_checks():
         *((table, name) for table in streams for name in ("stream_lag", "cdc_ghosts", "cdc_drift")),
     }
     assert {"pravega", "pravega_spark"} <= set(definitions.resources or {})
+
+
+def test_tables_of_a_database_have_its_resource():
+    given = {**DATABASE, "table": "{name}", "tables": [ORDERS], "table_database": {"dsn_env": "WAREHOUSE_DSN"}}
+    for more, key in (({}, "pravega_table_database"), ({"table_database_key": "warehouse"}, "warehouse")):
+        definitions = load(given | more)
+        dg.Definitions.validate_loadable(definitions)
+        [asset] = [each for each in definitions.assets or [] if isinstance(each, dg.AssetsDefinition)]
+        assert key in asset.required_resource_keys
+        assert isinstance((definitions.resources or {})[key], LandingDatabase)
+        for check in definitions.asset_checks or []:
+            assert (key in check.required_resource_keys) == (next(iter(check.check_keys)).name != "stream_lag")
 
 
 @pytest.mark.skipif(not DOTS, reason="this Dagster has no checks of assets with dots in their keys")

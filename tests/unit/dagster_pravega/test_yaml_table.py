@@ -50,7 +50,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
     (
         "pravega_cdc_asset",
         [CdcTableModel, PravegaCdcComponent],
-        {},
+        {"database_key": "table_database_key"},
         {
             "key": "key_prefix and the name of the table",
             "transform": "a function",
@@ -88,7 +88,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         [CdcTableModel],
         {},
         {
-            **dict.fromkeys(("asset", "resource_key", "catalog_key", "store_key"), "the component's"),
+            **dict.fromkeys(("asset", "resource_key", "database_key", "catalog_key", "store_key"), "the component's"),
             **dict.fromkeys(("cuts", "severity", "blocking"), "give the check in Python, if the default is not right"),
         },
     ),
@@ -97,7 +97,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         [CdcTableModel],
         {},
         {
-            **dict.fromkeys(("asset", "resource_key", "catalog_key", "store_key"), "the component's"),
+            **dict.fromkeys(("asset", "resource_key", "database_key", "catalog_key", "store_key"), "the component's"),
             "of_table": "the option `table`",
             **dict.fromkeys(("ignore", "blocking"), "give the check in Python, if the default is not right"),
         },

@@ -25,6 +25,7 @@ def build_cdc_drift_check(
     *,
     stream: str,
     table: str,
+    database_key: str | None = None,
     catalog_key: str | None = None,
     store_key: str | None = None,
     of_table: str | None = None,
@@ -44,6 +45,7 @@ def build_cdc_drift_check(
         asset: the asset to check: the table, or the stream of changes.
         stream: `scope/stream`.
         table: `delta:/folder` or `iceberg:catalog/namespace.table`.
+        database_key: of the `LandingDatabase` that has the table, which is named as `schema.table` then.
         catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
         store_key: of the `ObjectStore` that has the table's files.
         of_table: the database's table, as option `table` of reads names it, if the stream has changes of several.
@@ -55,7 +57,7 @@ def build_cdc_drift_check(
     Raises:
         ConfigurationError: the stream is not `scope/stream`, or the text does not name such a table.
     """
-    of, keys = StreamName.parse(stream), TableKeys(catalog=catalog_key, store=store_key)
+    of, keys = StreamName.parse(stream), TableKeys(database=database_key, catalog=catalog_key, store=store_key)
     keys.merged(table)
 
     @dg.asset_check(

@@ -30,6 +30,7 @@ def build_cdc_ghost_check(
     key_of_rows: Sequence[str] | str,
     columns: str | None = None,
     table: str | None = None,
+    database_key: str | None = None,
     catalog_key: str | None = None,
     store_key: str | None = None,
     cuts: StreamCutRange | None = None,
@@ -55,6 +56,7 @@ def build_cdc_ghost_check(
             found as for `pravega_cdc_asset`.
         table: the table to check, `delta:/folder` or `iceberg:catalog/namespace.table`; it may have merged only a part
             of the changes. None: the table that the changes alone give.
+        database_key: of the `LandingDatabase` that has the table, which is named as `schema.table` then.
         catalog_key: of the `IcebergCatalog` that has the table, which is named as `namespace.table` then.
         store_key: of the `ObjectStore` that has the table's files.
         cuts: the range of changes, which must have the newest snapshot and all changes after it; by default all.
@@ -68,7 +70,7 @@ def build_cdc_ghost_check(
         ConfigurationError: the stream is not `scope/stream`, the text does not name such a table, or there is no key.
     """
     of, rules = StreamName.parse(stream), MergeRules.of(key_of_rows, ghosts=Ghosts.REMOVE)
-    keys = TableKeys(catalog=catalog_key, store=store_key)
+    keys = TableKeys(database=database_key, catalog=catalog_key, store=store_key)
     if table is not None:
         keys.merged(table)
     given = {str(option): str(text) for option, text in (options or {}).items()}

@@ -149,7 +149,11 @@ class PravegaCdcComponent(dg.Component, TablePart):
         examples=["/etc/debezium/application.properties"],
     )
     database: Database | None = Field(
-        default=None, description="the database, which the check of Debezium's settings then inspects"
+        default=None, description="the source's database, which the check of Debezium's settings then inspects"
+    )
+    table_database: Database | None = Field(
+        default=None,
+        description="the database of PostgreSQL that gets the tables: they are named as `schema.{name}` then",
     )
     connection: Connection | None = Field(
         default=None, description="the cluster; {} is the one of the environment", examples=[{}]
@@ -163,7 +167,11 @@ class PravegaCdcComponent(dg.Component, TablePart):
     )
     database_key: str | None = Field(
         default=None,
-        description="key of the LandingDatabase; by default the resource key and `_database`, with `database`",
+        description="key of the LandingDatabase of `database`; by default the resource key and `_database`",
+    )
+    table_database_key: str | None = Field(
+        default=None,
+        description="key of the LandingDatabase of `table_database`; by default the resource key and `_table_database`",
     )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -200,6 +208,11 @@ class PravegaCdcComponent(dg.Component, TablePart):
     @property
     def _database_key(self) -> str | None:
         return self.database_key or (None if self.database is None else f"{self.resource_key}_database")
+
+    def table_keys(self, resource_key: str) -> dict[str, Any]:
+        """The keys of all that have the tables, as arguments of assets and checks; None: there is none."""
+        made = None if self.table_database is None else f"{resource_key}_table_database"
+        return {"database_key": self.table_database_key or made, **super().table_keys(resource_key)}
 
     def _stream(self, table: CdcTableModel) -> dg.AssetSpec:
         name = table.stream or f"{self.scope}/{stream_of_table(self.topic_prefix, table.name)}"
@@ -286,4 +299,6 @@ class PravegaCdcComponent(dg.Component, TablePart):
             resources[self._manager_key] = self.spark.manager(self.connection)
         if self.database is not None:
             resources[str(self._database_key)] = self.database.resource()
+        if self.table_database is not None:
+            resources[self.table_keys(self.resource_key)["database_key"]] = self.table_database.resource()
         return resources | self.table_resources(self.resource_key)
