@@ -60,6 +60,7 @@ _TYPES: Final = ("update", "delete", "insert")
 def main() -> None:
     """Measure, and write the results."""
     options = _options()
+    options.stopped = []
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder))
         if set(_DATABASE) - set(options.without):
@@ -107,17 +108,21 @@ def _merge(folder: Path, size: int, options: argparse.Namespace) -> str:
 def _table(title: str, job: str, files: Sequence[Path], options: argparse.Namespace) -> str:
     """Run all contenders in turn, round by round; all files before the last one are in the table already."""
     found: dict[str, list[dict[str, float] | None]] = {name: [] for name in _NAMES if name not in options.without}
+    for name in options.stopped:
+        found[name].append(None)  # it needs too long for fewer rows
     for number in range(options.rounds):
         names = list(found)
         for name in names[number % len(names) :] + names[: number % len(names)]:
             if None in found[name]:
-                continue  # it needs too long
+                continue
             with tempfile.TemporaryDirectory(dir=files[0].parent) as where:
                 for each in files:
                     done = _job(name, job, f"{where}/table", each, options)
                     if done is None:
                         break
                 found[name].append(done)
+                if done is None:
+                    options.stopped.append(name)
                 if name in _DATABASE:
                     _drop_rows()
                 print(title, number, name, done, flush=True)
@@ -125,7 +130,7 @@ def _table(title: str, job: str, files: Sequence[Path], options: argparse.Namesp
     for name, runs in found.items():
         whole = [each for each in runs if each is not None]
         if not whole or len(whole) < len(runs):
-            lines.append(f"| {_NAMES[name]} | stopped after {options.limit} | | |")
+            lines.append(f"| {_NAMES[name]} | more than {options.limit} | | |")
             continue
         times = [each["seconds"] for each in whole]
         memory = max(each["bytes"] for each in whole) / 1e9
