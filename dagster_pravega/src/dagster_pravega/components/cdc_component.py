@@ -152,8 +152,7 @@ class PravegaCdcComponent(dg.Component, TablePart):
         default=None, description="the source's database, which the check of Debezium's settings then inspects"
     )
     table_database: Database | None = Field(
-        default=None,
-        description="the database of PostgreSQL that gets the tables: they are named as `schema.{name}` then",
+        default=None, description="the PostgreSQL that gets the tables; `table` is their name there, such as `{name}`"
     )
     connection: Connection | None = Field(
         default=None, description="the cluster; {} is the one of the environment", examples=[{}]
@@ -166,12 +165,10 @@ class PravegaCdcComponent(dg.Component, TablePart):
         examples=["pravega_spark"],
     )
     database_key: str | None = Field(
-        default=None,
-        description="key of the LandingDatabase of `database`; by default the resource key and `_database`",
+        default=None, description="key of the resource of `database`; by default the resource key and `_database`"
     )
     table_database_key: str | None = Field(
-        default=None,
-        description="key of the LandingDatabase of `table_database`; by default the resource key and `_table_database`",
+        default=None, description="the same for `table_database`; by default the resource key and `_table_database`"
     )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -261,8 +258,7 @@ class PravegaCdcComponent(dg.Component, TablePart):
         self, table: CdcTableModel, spec: dg.AssetSpec, asset: dg.AssetsDefinition
     ) -> list[dg.AssetChecksDefinition]:
         stream, kept, key = str(spec.metadata["pravega/stream"]), self._kept_as(table), self.resource_key
-        options = texts_of(table.options)
-        checks = []
+        options, checks = texts_of(table.options), []
         if "ghosts" in self.checks:
             checks.append(
                 build_cdc_ghost_check(
