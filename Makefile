@@ -168,6 +168,10 @@ host-kills: setup ## Kill runs of Dagster and Airflow at random (other: make hos
 store-kills: setup build/duckdb-1.5.5/.installed ## Kill landings, merges and upkeeps of tables in S3 (other: make store-kills ARGS='--kills 40 --seed 7')
 	@$(BIN)/python -m tests.faults.store_kills $(ARGS)
 
+.PHONY: sink-kills
+sink-kills: setup ## Kill writes into three streams, judged by the official client (other: make sink-kills ARGS='--kills 40')
+	@$(BIN)/python -m tests.faults.sink_kills $(ARGS)
+
 .PHONY: soak
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)
