@@ -8,21 +8,19 @@ them; a write that was repeated is in all. Prints its seed and counts; its statu
 """
 
 import argparse
-import json
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
 from contextlib import ExitStack
 from itertools import count as numbers
 from pathlib import Path
 
 from tests.faults.field import read_officially
-from tests.faults.sink_writes import KEYS, SCOPE, STREAMS, events_of, write
+from tests.faults.sink_writes import SCOPE, STREAMS, write, wrong
 from tests.faults.steps import Steps
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
@@ -97,27 +95,6 @@ class Killing:
         except NotVisibleError:
             return False
         return True
-
-
-def wrong(contents: Mapping[str, Iterable[bytes]], must_be_there: Mapping[str, bool]) -> Iterator[str]:
-    """Say what is wrong of the writes, by what the streams have."""
-    found: defaultdict[str, defaultdict[str, list[dict[str, object]]]] = defaultdict(lambda: defaultdict(list))
-    for stream, events in contents.items():
-        for event in map(json.loads, events):
-            found[event["write"]][stream].append(event)
-    for name in found.keys() - must_be_there.keys():
-        yield f"{name!r} is in {sorted(found[name])}, and nobody has written it"
-    for name, needed in must_be_there.items():
-        if not found[name]:
-            if needed:
-                yield f"{name!r} is lost"
-            continue
-        for stream in STREAMS:
-            expected = events_of(name, stream)
-            for key in range(KEYS):
-                rows = [event["row"] for event in found[name][stream] if event["row"] % KEYS == key]  # type: ignore[operator]  # a number
-                if rows != [event["row"] for event in expected if event["routing_key"] == str(key)]:
-                    yield f"{name!r} has the rows {rows} of key {key} in {stream}, and is in {sorted(found[name])}"
 
 
 def main() -> int:

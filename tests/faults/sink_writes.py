@@ -1,9 +1,12 @@
 """Writes into three streams, in forks that may be killed; see `sink_kills`."""
 
+import json
 import os
 import random
 import sys
 import traceback
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tests.faults.steps import VARIABLE, count
@@ -51,6 +54,27 @@ def serve(uri: str, folder: str) -> None:
                 os._exit(1)
             os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def wrong(contents: Mapping[str, Iterable[bytes]], must_be_there: Mapping[str, bool]) -> Iterator[str]:
+    """Say what is wrong of the writes, by what the streams have."""
+    found: defaultdict[str, defaultdict[str, list[dict[str, object]]]] = defaultdict(lambda: defaultdict(list))
+    for stream, events in contents.items():
+        for event in map(json.loads, events):
+            found[event["write"]][stream].append(event)
+    for name in found.keys() - must_be_there.keys():
+        yield f"{name!r} is in {sorted(found[name])}, and nobody has written it"
+    for name, needed in must_be_there.items():
+        if not found[name]:
+            if needed:
+                yield f"{name!r} is lost"
+            continue
+        for stream in STREAMS:
+            expected = events_of(name, stream)
+            for key in range(KEYS):
+                rows = [event["row"] for event in found[name][stream] if event["row"] % KEYS == key]  # type: ignore[operator]  # a number
+                if rows != [event["row"] for event in expected if event["routing_key"] == str(key)]:
+                    yield f"{name!r} has the rows {rows} of key {key} in {stream}, and is in {sorted(found[name])}"
 
 
 if __name__ == "__main__":

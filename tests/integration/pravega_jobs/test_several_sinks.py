@@ -1,9 +1,15 @@
 """Writes of frames into several streams on a real server: decided together, done once, and refused by name."""
 
 import json
+import signal
+import subprocess
+import sys
+import uuid
 
 import pyarrow as pa
 import pytest
+from tests.faults.sink_writes import SCOPE, STREAMS, write, wrong
+from tests.faults.steps import Steps
 from tests.integration.conftest import client, scope
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
@@ -23,6 +29,8 @@ from pravega_jobs.frames import write_arrow, write_by_column, write_streams
 
 __all__ = ["client", "scope"]
 WRITE = "rides of 2026-01-05"
+# A write into three streams has so many steps at least: two for each request.
+FEWEST = 150
 
 
 @pytest.fixture
@@ -215,3 +223,44 @@ def test_a_write_that_nobody_has_begun_is_not_visible(client, sinks):
         client.visible_write(sinks[0], WRITE, within=0.2)
     with pytest.raises(NotVisibleError, match="does not know generation 2"):
         client.visible_write(sinks[0], "another", generation=2)
+
+
+@pytest.fixture
+def killed(tmp_path, pravega_config):
+    """Writes into three streams in a process that is killed at a step, from 1 on; False if it came to its end."""
+    steps = Steps(tmp_path)
+    command = [sys.executable, "-m", "tests.faults.sink_writes", pravega_config.controller_uri, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+
+        def killed(name, step):
+            steps.plan(step)
+            assert program.stdout is not None
+            print(name, file=program.stdin, flush=True)
+            status = int(program.stdout.readline())
+            assert status in (0, -signal.SIGKILL)
+            return status != 0
+
+        yield killed
+        program.terminate()
+
+
+@pytest.mark.parametrize("every", [53, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+def test_a_write_killed_twice_at_a_request_is_in_all_streams_once(client, killed, every):
+    client.create_scope(SCOPE)
+    for stream in STREAMS:
+        client.create_stream(f"{SCOPE}/{stream}", ScalingPolicy.fixed(2))
+    run = uuid.uuid4().hex
+    names = [f"{run} first"]
+    write(client, names[0])
+    for step in range(1, 1000, every):
+        names.append(f"{run} {step}")
+        if not killed(names[-1], step):
+            break
+        killed(names[-1], step)
+        write(client, names[-1])
+    assert step > FEWEST
+
+    cuts = {stream: [client.head(f"{SCOPE}/{stream}"), client.tail(f"{SCOPE}/{stream}")] for stream in STREAMS}
+    found = {stream: [event.data for event in client.read(StreamCutRange(*ends))] for stream, ends in cuts.items()}
+    own = {stream: [event for event in events if run.encode() in event] for stream, events in found.items()}
+    assert list(wrong(own, dict.fromkeys(names, True))) == []

@@ -87,7 +87,7 @@ def write_arrow(
 
 def write_streams(
     client: PravegaClient,
-    rows: Mapping[StreamName | str, Any],
+    rows: Mapping[str, Any] | Mapping[StreamName, Any],
     write_id: str,
     *,
     registry: SchemaRegistry | None = None,
@@ -167,8 +167,8 @@ def write_by_column(
     """
     parsed = _parsed(options)
     check_table(rows)
-    named = _named({stream: value for value, stream in streams.items()})
     by_value = {value: StreamName.of(stream) for value, stream in streams.items()}
+    named = _named({stream: value for value, stream in by_value.items()})
     batches = batches_by_column(_without_errors(rows), column, by_value, parsed, registry)
     return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant)
 
@@ -186,7 +186,7 @@ def _parsed(options: WriteOptions) -> FrameOptions:
     return parsed
 
 
-def _named(streams: Mapping[StreamName | str, Any]) -> dict[StreamName, Any]:
+def _named(streams: Mapping[str, Any] | Mapping[StreamName, Any]) -> dict[StreamName, Any]:
     """The streams by their names, and the value of each.
 
     Raises:
