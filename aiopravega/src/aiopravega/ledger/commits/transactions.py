@@ -24,6 +24,9 @@ R = TypeVar("R")
 _CALLS_AT_ONCE = 200
 # Before the second check of commits, in seconds; each pause is twice the one before it.
 _FIRST_PAUSE = 0.005
+# A controller that has just started may accept a commit and forget to do it, until it is asked for again: one that is
+# not done after so many seconds.
+_ASK_AGAIN = 5.0
 
 
 class TransactionSet:
@@ -81,16 +84,21 @@ class TransactionSet:
         """Wait up to `limit` seconds until commits that were accepted are done; returns how many are not.
 
         `poll` is the longest pause between two checks, in seconds: the first ones are shorter, because a commit of few
-        segments takes some milliseconds.
+        segments takes some milliseconds. A commit that takes longer than some seconds is asked for again.
         """
-        deadline = time.monotonic() + limit
+        began = asked = time.monotonic()
         pause = min(poll, _FIRST_PAUSE)
         waiting = list(self._transactions if among is None else among)
         while True:
             states = await self.states(waiting)
             waiting = [partition for partition in waiting if states[partition] is not TransactionState.COMMITTED]
-            if not waiting or time.monotonic() > deadline:
+            now = time.monotonic()
+            if not waiting or now > began + limit:
                 return len(waiting)
+            if now > asked + _ASK_AGAIN:
+                logger.info("%d commits are not done after %.0f s: they are asked for again", len(waiting), now - began)
+                await self.commit([part for part in waiting if states[part] is TransactionState.COMMITTING])
+                asked = now
             await asyncio.sleep(pause)
             pause = min(2 * pause, poll)
 
