@@ -51,7 +51,7 @@ class Killing:
         self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def one(self, name: str) -> bool:
-        """Kill a write, and go on in some way; returns False if it was faster."""
+        """Kill a write, and continue in some way; returns False if it was faster."""
         if not self.requests:
             for first in ("the first one", "the second one"):  # the first one also makes the ledger and the marks
                 assert not self._is_killed(first, None, 0.0)
