@@ -24,11 +24,10 @@ from tests.integration.pravega_jobs.replay_job import (
     scope,
 )
 
-from aiopravega import ScalingPolicy
+from aiopravega import ScalingPolicy, StreamCutRange
 from aiopravega.blocking.intervals import take
-from aiopravega.errors import (
-    ConfigurationError,
-)
+from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.intervals.chain.claims import claimed_again
 from aiopravega.ledger import Interval
 from pravega_jobs.frames import range_of, read_table, scan_polars, write_arrow
 from pravega_jobs.sandbox import replay
@@ -238,3 +237,20 @@ def test_the_newest_generation_of_a_write_is_compared(client, scope, flights, ag
     result = again(less)
     result.assert_same()
     assert [each.generation for each in result.intervals] == [2, 2]
+
+
+@pytest.mark.usefixtures("both_days")
+def test_the_last_claim_of_an_interval_is_replayed(client, scope, flights, again):
+    interval, late = Interval("delays", flights, DAYS[0]), Interval("delays", flights, DAYS[1])
+    ledger = client.cut_ledger(scope)
+    both = StreamCutRange(ledger.find(interval).range.start, ledger.find(late).range.end)
+    second = claimed_again(interval, 2)
+    ledger.claim(second, both)
+    with pytest.raises(LedgerError, match="is open .*only an interval that is done"):
+        again(minutes, intervals=DAYS[0])
+    rows = minutes(scan_polars(range_of(client, flights, both.start, both.end), **READ))
+    write_arrow(client, rows, f"{scope}/delays", f"delays {DAYS[0]}", generation=2)
+    ledger.finish(second)
+    result = again(minutes, intervals=DAYS[0], write_id="delays {interval}")
+    result.assert_same()
+    assert [(each.interval, each.before, each.generation) for each in result.intervals] == [(DAYS[0], 360, 2)]

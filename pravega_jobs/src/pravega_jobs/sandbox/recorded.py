@@ -9,8 +9,10 @@ from datetime import datetime
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.intervals import what_is_left
+from aiopravega.blocking.ledger import CutLedger
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamMadeAgainError, StreamTruncatedError
+from aiopravega.intervals.chain.claims import claimed_again
 from aiopravega.intervals.chain.losses import check_not_skipped
 from aiopravega.ledger import CUT_TABLE, CommitRecord, CutRecord, Interval, IntervalState, Sink
 from aiopravega.names import StreamName
@@ -21,9 +23,10 @@ INTERVAL = "{interval}"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRange:
-    """The range of an interval that is done, as reads of frames take it."""
+    """The range of an interval that is done, as reads of frames take it; the record is that of its last claim."""
 
     client: PravegaClient
+    interval: Interval
     record: CutRecord
 
     @property
@@ -40,11 +43,6 @@ class RecordedRange:
     def times(self) -> tuple[datetime, datetime] | None:
         """The event times that the range was taken for; it also has events of other times."""
         return self.record.times
-
-    @property
-    def interval(self) -> Interval:
-        """The interval."""
-        return self.record.identity
 
 
 def recorded_ranges(
@@ -63,7 +61,7 @@ def recorded_ranges(
     found = []
     for name in intervals:
         interval = Interval(consumer, stream, name)
-        record = ledger.find(interval)
+        record = _last_claim(ledger, interval)
         if record is None:
             raise LedgerError(
                 f"{interval} has no range: no run has taken one, or it has another name. `pravega cuts list {stream} "
@@ -71,8 +69,16 @@ def recorded_ranges(
             )
         _check_done(record)
         _check_whole(client, record)
-        found.append(RecordedRange(client, record))
+        found.append(RecordedRange(client, interval, record))
     return found
+
+
+def _last_claim(ledger: CutLedger, interval: Interval) -> CutRecord | None:
+    """The record of the last claim of an interval, whose result has replaced the earlier ones; None: there is none."""
+    last, number = ledger.find(interval), 2
+    while last is not None and (later := ledger.find(claimed_again(interval, number))) is not None:
+        last, number = later, number + 1
+    return last
 
 
 def _check_done(record: CutRecord) -> None:
