@@ -251,6 +251,6 @@ def test_the_last_claim_of_an_interval_is_replayed(client, scope, flights, again
     rows = minutes(scan_polars(range_of(client, flights, both.start, both.end), **READ))
     write_arrow(client, rows, f"{scope}/delays", f"delays {DAYS[0]}", generation=2)
     ledger.finish(second)
-    result = again(minutes, intervals=DAYS[0], write_id="delays {interval}")
+    result = again(minutes, intervals=DAYS[0], compare_with=f"{scope}/delays", write_id="delays {interval}")
     result.assert_same()
     assert [(each.interval, each.before, each.generation) for each in result.intervals] == [(DAYS[0], 360, 2)]
