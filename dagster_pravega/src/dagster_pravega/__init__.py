@@ -38,6 +38,7 @@ from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
 from dagster_pravega.ops.upkeep import build_table_upkeep
+from dagster_pravega.partitions.event_time_mapping import EventTimePartitionMapping
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 from dagster_pravega.resources.sessions import spark_session
@@ -49,6 +50,7 @@ from dagster_pravega.sensors.late_sensor import build_late_events_sensor
 from dagster_pravega.sensors.observation_sensor import build_observation_sensor
 
 __all__ = [
+    "EventTimePartitionMapping",
     "HandedRange",
     "IcebergCatalog",
     "LandingDatabase",

@@ -110,6 +110,7 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     cut_at = waits(aio.PravegaClient.cut_at)
     range_for = waits(aio.PravegaClient.range_for)
     time_bounds = waits(aio.PravegaClient.time_bounds)
+    time_span = waits(aio.PravegaClient.time_span)
 
     # --- subscribers ----------------------------------------------------------------------------------------
 

@@ -138,3 +138,19 @@ async def time_bounds(marks: MarkSearch | None, wanted: StreamCutRange) -> TimeB
     before, _ = await marks.search(lambda mark: mark.is_before(wanted.start))
     _, behind = await marks.search(lambda mark: not mark.is_behind(wanted.end))
     return TimeBounds(before.lower if before else None, behind.upper if behind else None)
+
+
+async def first_later(marks: MarkSearch, end: StreamCut, ahead: int) -> int | None:
+    """The first time that no event before a cut has, if its writers keep `ahead`; None: no mark shows it yet.
+
+    It never changes once it is known. It is the rule of `passed_mark` from the other side: the marks after the first
+    one whose positions lie at or after the cut.
+    """
+    _, behind = await marks.search(lambda mark: not mark.is_behind(end))
+    if behind is None:
+        return None
+    _, beside = await marks.search(lambda mark: mark.lower < behind.upper)
+    if beside is None:
+        return None
+    _, newest = await marks.search(lambda mark: mark.lower <= beside.lower)
+    return None if newest is None else newest.upper + ahead + 1

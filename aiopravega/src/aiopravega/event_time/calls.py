@@ -8,7 +8,7 @@ from typing import Final
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, NoWatermarksError, StreamNotFoundError, StreamTruncatedError
-from aiopravega.event_time.answers import CutAt, Reach, TimeBounds, answer, passed_mark, time_bounds
+from aiopravega.event_time.answers import CutAt, Reach, TimeBounds, answer, first_later, passed_mark, time_bounds
 from aiopravega.event_time.log import MarkLog
 from aiopravega.event_time.marks import Watermark
 from aiopravega.names import StreamName
@@ -164,6 +164,22 @@ class TimeCalls:
         resolved = await self._planner.resolve(wanted)
         stream = resolved.start.stream
         return await time_bounds(await MarkLog.open(self.controller, self.store, stream) if stream else None, resolved)
+
+    async def time_span(
+        self, wanted: StreamCutRange, *, ahead: int | timedelta, unit: TimeUnit = TimeUnit.MS
+    ) -> tuple[int | None, int | None]:
+        """The times `[start, end)` between which all events of a range lie; None: the marks do not show it.
+
+        The end is known some marks after the range was written, and does not change from then on. See `range_for` for
+        `ahead`, and `aiopravega.event_time.answers` for the rule.
+        """
+        resolved = await self._planner.resolve(wanted)
+        stream = resolved.start.stream
+        marks = await MarkLog.open(self.controller, self.store, stream) if stream else None
+        if marks is None:
+            return None, None
+        bounds = await time_bounds(marks, resolved)
+        return bounds.lower, await first_later(marks, resolved.end, _margin(ahead, unit))
 
     async def _is_same(self, one: StreamCut, other: StreamCut) -> bool:
         return await self.arithmetic.compare(one, other) is Order.SAME

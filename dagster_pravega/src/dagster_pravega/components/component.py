@@ -74,6 +74,13 @@ class CutSensorModel(YamlPart):
         description="name of the partitions, if the `StreamCutPartitions` of the assets has a name of its own, as it "
         "must if two clusters have a stream and a consumer of these names",
     )
+    ahead: Length | None = Field(
+        default=None,
+        description="how much newer an event may be than the time that its writer notes next: as in the "
+        "`StreamCutPartitions` of the assets, whose keys have event times then",
+        examples=["0s"],
+    )
+    unit: Literal["ns", "us", "ms", "s"] = Field(default="ms", description="of the times that the writers note")
     target: str = Field(
         description="selection of the assets that are run, such as `key:orders_of_range`",
         examples=["key:orders_of_range"],
@@ -237,9 +244,10 @@ def _freshness_check(
 def _sensor(stream: StreamModel, sensor: CutSensorModel, resource_key: str) -> dg.SensorDefinition:
     given = {name: getattr(sensor, name) for name in CutSensorModel.model_fields}
     running, consumer, partitions = (given.pop(name) for name in ("running", "consumer", "partitions"))
+    ahead, unit = given.pop("ahead"), given.pop("unit")
     return build_stream_cut_sensor(
         given.pop("name"),
-        partitions_def=StreamCutPartitions(stream.stream, consumer=consumer, name=partitions),
+        partitions_def=StreamCutPartitions(stream.stream, consumer=consumer, name=partitions, ahead=ahead, unit=unit),
         resource_key=resource_key,
         default_status=dg.DefaultSensorStatus.RUNNING if running else dg.DefaultSensorStatus.STOPPED,
         **given,

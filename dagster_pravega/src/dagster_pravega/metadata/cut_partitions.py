@@ -4,14 +4,22 @@ The ledger has the range of each partition, so that a range that Airflow's senso
 other way round. Dagster stores the names only.
 """
 
-from typing import Self
+from datetime import UTC, datetime, timedelta
+from typing import Final, Self
 
 from dagster import DynamicPartitionsDefinition, InputContext
 
-from aiopravega import StreamName
+from aiopravega import StreamName, TimeUnit
+from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.losses import is_passage
 from aiopravega.ledger import BEGINNING, CutRecord, Interval, IntervalState
 from dagster_pravega.metadata.steps import step_of
+
+# Between the name of an interval and its event times in a key. Names of intervals may have blanks.
+_AT: Final = " @ "
+_OPEN: Final = ".."
+# The event times `[since, until)` of a range; None: without a bound.
+Span = tuple[datetime | None, datetime | None]
 
 
 class StreamCutPartitions(DynamicPartitionsDefinition):
@@ -26,24 +34,57 @@ class StreamCutPartitions(DynamicPartitionsDefinition):
         stream: `scope/stream`.
         consumer: name of the chain of ranges in the cut ledger.
         name: of the partitions definition in Dagster; by default it has the stream and the consumer.
+        ahead: how much newer an event may be than the time that its writer notes next: 0 if each writer writes in the
+            order of event times. With it, the key of a partition also has the event times of its range, by the stream's
+            watermarks, so that `EventTimePartitionMapping` can map it. None: keys have no times.
+        unit: of the times that the stream's writers note: `ns`, `us`, `ms` or `s`.
 
     Raises:
-        ConfigurationError: the stream is not `scope/stream`, or the consumer has no name.
+        ConfigurationError: the stream is not `scope/stream`, the consumer has no name, there is no such unit, or
+            `ahead` is negative.
     """
 
     stream: StreamName
     consumer: str
+    ahead: timedelta | None
+    unit: TimeUnit
 
-    def __new__(cls, stream: str, *, consumer: str, name: str | None = None) -> Self:
+    def __new__(
+        cls,
+        stream: str,
+        *,
+        consumer: str,
+        name: str | None = None,
+        ahead: timedelta | None = None,
+        unit: str = TimeUnit.MS.name.lower(),
+    ) -> Self:
         """Check the names. Dagster's definitions are tuples, so the attributes are set here, not in `__init__`."""
+        if ahead is not None and ahead < timedelta():
+            raise ConfigurationError(f"ahead is {ahead}, but cannot be negative")
         parsed = Interval(consumer, StreamName.parse(stream), "any").stream
         made: Self = super().__new__(cls, name=name or f"pravega {parsed} {consumer}")
-        made.stream, made.consumer = parsed, consumer
+        made.stream, made.consumer, made.ahead, made.unit = parsed, consumer, ahead, TimeUnit.parse(unit)
         return made
 
     def interval(self, key: str) -> Interval:
         """The interval of the cut ledger for a partition's key."""
-        return Interval(self.consumer, self.stream, key)
+        return Interval(self.consumer, self.stream, key.rpartition(_AT)[0] or key)
+
+
+def key_with_times(interval: str, span: Span) -> str:
+    """The key of a partition with the event times of its range: `interval @ 2013-01-01T00:00:00+00:00/..`."""
+    since, until = (_OPEN if time is None else time.astimezone(UTC).isoformat() for time in span)
+    return f"{interval}{_AT}{since}/{until}"
+
+
+def times_in(key: str) -> Span:
+    """The event times in a partition's key; without bounds, if it has none."""
+    since, _, until = key.rpartition(_AT)[2].partition("/")
+    try:
+        start, end = (None if text == _OPEN else datetime.fromisoformat(text) for text in (since, until))
+    except ValueError:
+        return None, None
+    return start, end
 
 
 def cut_partitions_of(context: InputContext, stream: StreamName) -> StreamCutPartitions | None:

@@ -19,6 +19,7 @@ from dagster_pravega.metadata.measures import BYTES_KEY, CONSUMER_KEY
 from dagster_pravega.metadata.secured import STRICT
 from dagster_pravega.metadata.spec import STREAM_KEY
 from dagster_pravega.ops.maintenance import job_of, op_name
+from dagster_pravega.partitions.range_keys import keys_of, known_keys
 from dagster_pravega.resources.resource import PravegaResource
 
 
@@ -65,7 +66,8 @@ def build_cut_backfill(
             ledger = client.cut_ledger(stream.scope)
             by = f"dagster run {context.run_id}"
             records = resource.client.run(record_plan(ledger, planned, by=by))
-        keys = [record.interval for record in records]
+            known = {} if partitions_def.ahead is None else known_keys(partitions_def, context.instance)
+            keys = resource.client.run(keys_of(client, partitions_def, records, known, wait=False))
         added = partitions_def.build_add_request(keys)
         context.instance.add_dynamic_partitions(added.partitions_def_name, added.partition_keys)
         metadata: dict[str, Any] = {

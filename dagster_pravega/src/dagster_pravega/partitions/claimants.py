@@ -12,7 +12,7 @@ from dagster import DagsterEventType, DagsterInstance, DagsterRun, DagsterRunSta
 
 from aiopravega.intervals.chain.take_over import Judge
 from aiopravega.ledger import Claimant, ClaimantState, CutRecord
-from dagster_pravega.metadata.measures import CONSUMER_KEY
+from dagster_pravega.metadata.measures import CONSUMER_KEY, PARTITION_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY
 from pravega_jobs.identity.names import DAGSTER, run_of_interval
 
@@ -99,8 +99,13 @@ def _runs_of_partition(instance: DagsterInstance, record: CutRecord) -> list[Dag
     """The runs that a sensor has requested for an interval, with those that repeat them."""
     if run_of_interval(record.interval) is not None:
         return []
-    tags = {_PARTITION_TAG: record.interval, STREAM_KEY: str(record.stream), CONSUMER_KEY: record.consumer}
-    return list(instance.get_runs(RunsFilter(tags=tags)))
+    tags = {STREAM_KEY: str(record.stream), CONSUMER_KEY: record.consumer}
+    # Requests of earlier releases have the interval as the key of the partition only.
+    for tag in (PARTITION_KEY, _PARTITION_TAG):
+        runs = instance.get_runs(RunsFilter(tags={**tags, tag: record.interval}))
+        if runs:
+            return list(runs)
+    return []
 
 
 def _is_done(instance: DagsterInstance, record: CutRecord, runs: Sequence[DagsterRun]) -> bool:

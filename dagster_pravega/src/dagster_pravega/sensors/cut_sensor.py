@@ -8,8 +8,9 @@ repeats the rest: Dagster adds a partition once, and starts one run for a run ke
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -24,9 +25,10 @@ from aiopravega.intervals.conditions.move_condition import Combine, MoveConditio
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import BEGINNING, CutLedger, CutRecord, Interval, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
-from dagster_pravega.metadata.measures import CONSUMER_KEY
+from dagster_pravega.metadata.measures import CONSUMER_KEY, PARTITION_KEY
 from dagster_pravega.metadata.spec import STREAM_KEY
 from dagster_pravega.partitions.claimants import judge_of
+from dagster_pravega.partitions.range_keys import keys_of, known_keys
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.table_keys import table_without_resources
 from dagster_pravega.sensors.other_sensors import OtherSensors
@@ -133,20 +135,22 @@ def build_stream_cut_sensor(
         others = OtherSensors(context, name, tags)
         by = others.author(name)
         tick = _Tick(partitions_def, rules, watch, by, context.cursor, judge_of(context.instance), others, max_ranges)
+        known = {} if partitions_def.ahead is None else known_keys(partitions_def, context.instance)
         try:
-            result = ask_in_tick(resource, tick.new_intervals)
+            result = ask_in_tick(resource, partial(tick.new_partitions, known=known))
         except StreamSealedError as error:
             return dg.SkipReason(str(error))
         if isinstance(result, dg.SkipReason):
             return result
         records = [record for record in result.records if is_partition(record)]
         gone = [record.interval for record in result.records if record.state is IntervalState.GIVEN_BACK]
-        requests = [_request(record, tags) for record in records if record.is_waiting and record.recorded_by == by]
+        waiting = [record for record in records if record.is_waiting and record.recorded_by == by]
+        requests = [_request(record, result.keys[record.interval], tags) for record in waiting]
         changes: list[Any] = []
         if records:
-            changes.append(partitions_def.build_add_request([record.interval for record in records]))
+            changes.append(partitions_def.build_add_request(list(result.keys.values())))
         if gone:
-            changes.append(partitions_def.build_delete_request(gone))
+            changes.append(partitions_def.build_delete_request([known.get(name, name) for name in gone]))
         return dg.SensorResult(
             requests,
             skip_reason=None if requests else result.reason,
@@ -159,11 +163,12 @@ def build_stream_cut_sensor(
 
 @dataclass(frozen=True, slots=True)
 class _NewIntervals:
-    """Intervals that Dagster may not know yet, and the cursor for the next tick."""
+    """Intervals that Dagster may not know yet, with the keys of their partitions, and the cursor for the next tick."""
 
     records: Sequence[CutRecord]
     cursor: str | None
     reason: str = "this sensor has claimed no range"
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,23 @@ class _Tick:
     judge: Judge
     others: OtherSensors
     most: int
+
+    async def new_partitions(self, client: PravegaClient, *, known: Mapping[str, str]) -> _NewIntervals:
+        """As `new_intervals`, up to the first range whose event times have to be in its key, and are not known yet."""
+        found = await self.new_intervals(client)
+        ranges = [record for record in found.records if is_partition(record)]
+        keys = await keys_of(client, self.partitions, ranges, known)
+        found = replace(found, keys=dict(zip((record.interval for record in ranges), keys, strict=False)))
+        if len(keys) == len(ranges):
+            return found
+        at = found.records.index(ranges[len(keys)])
+        return replace(
+            found,
+            records=found.records[:at],
+            cursor=found.records[at - 1].interval if at else self.cursor,
+            reason=f"the range of {ranges[len(keys)].interval} becomes a partition when the watermarks of its stream "
+            "have passed it, so that its event times are known; after five minutes also without",
+        )
 
     async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
         """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
@@ -265,12 +287,9 @@ def _tags(partitions: StreamCutPartitions) -> dict[str, str]:
     return {STREAM_KEY: str(partitions.stream), CONSUMER_KEY: partitions.consumer}
 
 
-def _request(record: CutRecord, tags: Mapping[str, str]) -> dg.RunRequest:
-    return dg.RunRequest(
-        run_key=f"{record.stream} {record.consumer} {record.interval}",
-        partition_key=record.interval,
-        tags=tags,
-    )
+def _request(record: CutRecord, key: str, tags: Mapping[str, str]) -> dg.RunRequest:
+    run_key = f"{record.stream} {record.consumer} {record.interval}"
+    return dg.RunRequest(run_key, partition_key=key, tags={**tags, PARTITION_KEY: record.interval})
 
 
 def _choice(name: str, value: str, choices: Mapping[str, Any]) -> Any:
