@@ -1,6 +1,6 @@
 """What Dagster's pages ask of its webserver, as far as the tests need it: everything goes by GraphQL."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import httpx
@@ -143,11 +143,26 @@ class GraphQL:
 
     def backfill(self, keys: Collection[str], *asset: str, tags: Mapping[str, str] | None = None) -> str:
         """Launch a backfill of some partitions of an asset, as its page does; its id."""
-        wanted = {
-            "assetSelection": [{"path": asset}],
-            "partitionNames": list(keys),
-            "tags": [{"key": key, "value": value} for key, value in (tags or {}).items()],
-        }
+        return self._launch_backfill(
+            {
+                "assetSelection": [{"path": asset}],
+                "partitionNames": list(keys),
+                "tags": [{"key": key, "value": value} for key, value in (tags or {}).items()],
+            }
+        )
+
+    def backfill_of(self, assets: Mapping[tuple[str, ...], Sequence[str]]) -> str:
+        """Launch one backfill of partitions of several assets; its id."""
+        wanted = [
+            {
+                "assetKey": {"path": asset},
+                "partitions": {"ranges": [{"start": key, "end": key} for key in keys]},
+            }
+            for asset, keys in assets.items()
+        ]
+        return self._launch_backfill({"partitionsByAssets": wanted})
+
+    def _launch_backfill(self, wanted: Mapping[str, Any]) -> str:
         found = self.ask(_BACKFILL, wanted=wanted)["launchPartitionBackfill"]
         assert found["__typename"] == "LaunchBackfillSuccess", found
         return str(found["backfillId"])

@@ -126,3 +126,51 @@ def test_a_job_plans_a_range_and_the_page_backfills_its_partitions(dagster, clie
     assert contents(scope, "copies") == written
     records = client.cut_ledger(scope).records("history", stream)
     assert [(record.interval, record.is_done) for record in records] == [(each, True) for each in keys]
+
+
+def test_a_day_depends_on_the_ranges_with_events_of_its_times(pravega_config, tmp_path, client):
+    client.create_scope("dagster-event-ranges")
+    timed = write_days(client, "dagster-event-ranges")
+
+    def note(day):
+        client.note_time(timed, "writer", at(day))
+        next(mark for mark in client.watermarks(timed, follow=True) if mark.lower == at(day))
+
+    note(5)
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    locations = {"ranges": Path(__file__).with_name("event_ranges.py")}
+    with Components(tmp_path, locations, environment) as dagster:
+        graphql = dagster.graphql
+
+        def wait_for_ranges(count):
+            graphql.wait(lambda: len(graphql.materializations("counts")) == count, f"{count} ranges are counted")
+            return graphql.partitions("counts")
+
+        def ranges_of(day):
+            [run] = graphql.wait_for_backfill(graphql.backfill([key(day)], "report"))
+            assert run["status"] == "SUCCESS"
+            return json.loads(graphql.materializations("report")[0]["metadata"]["names"])
+
+        graphql.start_sensor("ranges", "cuts")
+        [first] = wait_for_ranges(1)
+        assert first.endswith(" @ 2013-01-01T00:00:00+00:00/2013-01-05T00:00:00.001000+00:00")
+        note(6)
+        with client.writer(timed) as writer:
+            writer.write(json.dumps({"at": at(6, 1)}).encode())
+        for day in (7, 8):
+            note(day)
+        _, second = wait_for_ranges(2)
+        assert " @ 2013-01-06T00:00:00+00:00/" in second
+        assert ranges_of(2) == [first]
+        assert ranges_of(6) == [second]
+
+        both = graphql.backfill_of({("counts",): [first, second], ("report",): [key(3), key(7)]})
+        runs = graphql.wait_for_backfill(both)
+        assert {run["status"] for run in runs} == {"SUCCESS"}
+        ended = [run["assets"] for run in reversed(runs)]
+        assert ended == [["counts"], ["counts"], ["report"], ["report"]], "the ranges come before the days"
+        newest = graphql.materializations("report")[:2]
+        assert {each["partition"]: json.loads(each["metadata"]["names"]) for each in newest} == {
+            key(3): [first],
+            key(7): [second],
+        }

@@ -12,7 +12,7 @@ from tests.unit.aiopravega.event_time.simulation import FIRST_TIME, STREAM, List
 from aiopravega import SegmentId, StreamCut
 from aiopravega.errors import BeforeHistoryError, NotYetError
 from aiopravega.event_time import CutAt, Reach, Watermark
-from aiopravega.event_time.answers import answer, passed_mark
+from aiopravega.event_time.answers import answer, first_later, passed_mark
 
 WORLDS = st.builds(World, st.integers(0, 2**32), st.sampled_from([0, 0, 3, 25]))
 EXAMPLES = 1000
@@ -67,6 +67,18 @@ def test_no_event_after_a_mark_is_older_than_its_lower_time(world):
     for mark in world.marks:
         behind = Counter(t for times in world.events.values() for t in times) - Counter(world.times_between(None, mark))
         assert all(time >= mark.lower for time in behind)
+
+
+@settings(max_examples=EXAMPLES)
+@given(WORLDS, st.data())
+def test_all_events_before_a_cut_are_earlier_than_its_first_later_time(world, data):
+    if not world.marks:
+        return
+    mark = data.draw(st.sampled_from(world.marks))
+    later = asyncio.run(first_later(ListedMarks(world.marks), mark.cut, world.ahead))
+    event("is known" if later is not None else "is not known")
+    if later is not None:
+        assert all(time < later for time in world.times_between(None, mark))
 
 
 def test_simulated_streams_often_begin_ranges_at_marks():
