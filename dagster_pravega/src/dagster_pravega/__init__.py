@@ -22,6 +22,7 @@ from dagster_pravega.checks.gates import build_data_gate, build_schema_gate
 from dagster_pravega.checks.group_lag import build_reader_group_lag_check
 from dagster_pravega.checks.lag import build_stream_lag_check
 from dagster_pravega.checks.landed_errors import build_landed_errors_check
+from dagster_pravega.checks.partition_freshness import build_partition_freshness_check
 from dagster_pravega.checks.row_count import build_row_count_check
 from dagster_pravega.components.cdc_component import PravegaCdcComponent
 from dagster_pravega.components.component import PravegaStreamComponent
@@ -85,6 +86,7 @@ __all__ = [
     "build_late_events_sensor",
     "build_ledger_maintenance",
     "build_observation_sensor",
+    "build_partition_freshness_check",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
     "build_row_count_check",

@@ -146,6 +146,7 @@ IN_PYTHON_ONLY = {
     "build_landed_errors_check",
     "build_ledger_maintenance",
     "build_late_events_sensor",
+    "build_partition_freshness_check",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
     "build_row_count_check",
