@@ -54,7 +54,7 @@ def definitions(ranges, pravega_config):
     spec = pravega_stream_spec(str(ranges.stream), key="events")
 
     @dg.asset(partitions_def=ranges, ins={"events": dg.AssetIn("events", input_manager_key="arrow")})
-    def bills(events: pa.Table) -> dg.MaterializeResult:
+    def bills(events: pa.Table) -> dg.MaterializeResult[None]:
         return dg.MaterializeResult(metadata={"rows": events.num_rows})
 
     sensor = build_stream_cut_sensor("cuts", partitions_def=ranges, target=[bills], on_open="skip")

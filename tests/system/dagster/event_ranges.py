@@ -22,11 +22,11 @@ stream = pravega_stream_spec(f"{SCOPE}/timed", key="timed")
 
 @dg.asset(partitions_def=ranges, ins={"timed": dg.AssetIn("timed", input_manager_key="pravega_arrow")})
 def counts(timed: pa.Table) -> int:
-    return timed.num_rows
+    return int(timed.num_rows)
 
 
 @dg.asset(partitions_def=days, ins={"counts": dg.AssetIn("counts", partition_mapping=EventTimePartitionMapping())})
-def report(context: dg.AssetExecutionContext, counts: dict[str, int] | int) -> dg.MaterializeResult:
+def report(context: dg.AssetExecutionContext, counts: dict[str, int] | int) -> dg.MaterializeResult[None]:
     keys = context.asset_partition_keys_for_input("counts")
     return dg.MaterializeResult(
         metadata={"names": sorted(keys), "events": sum(counts.values()) if isinstance(counts, dict) else counts}

@@ -1,4 +1,4 @@
-"""Which partitions have events of the same times: of recorded ranges, and of windows of time.
+"""The mapping between partitions with events of the same times: of recorded ranges, and of windows of time.
 
 The times of a range are in the key of its partition, so the mapping asks no server. Dagster's webserver and daemon do
 not have this package, and take mappings of Dagster's own only. They see `AllPartitionMapping` instead, which loses no
@@ -110,7 +110,7 @@ class EventTimePartitionMapping(AllPartitionMapping):
 def _same_times(
     of: PartitionsSubset | None, definition: dg.PartitionsDefinition | None, other: dg.PartitionsDefinition
 ) -> list[str]:
-    """The keys of another definition whose times overlap those of some partitions."""
+    """The keys of another definition whose times overlap the times of some partitions."""
     if of is None or definition is None:
         return list(other.get_partition_keys())
     spans = _united(_span(definition, key) for key in of.get_partition_keys())
