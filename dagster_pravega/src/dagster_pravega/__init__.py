@@ -9,6 +9,7 @@ from dagster_pravega.assets.external import build_external_assets
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
 from dagster_pravega.assets.observed import observe_pravega_stream
+from dagster_pravega.assets.services import build_debezium_server, build_flink_job
 from dagster_pravega.automation.conditions import PravegaCondition
 from dagster_pravega.automation.late import PravegaAutomationSensor
 from dagster_pravega.automation.sensor import build_automation_sensor
@@ -42,6 +43,7 @@ from dagster_pravega.ops.upkeep import build_table_upkeep
 from dagster_pravega.partitions.event_time_mapping import EventTimePartitionMapping
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from dagster_pravega.resources.services import HttpServiceResource
 from dagster_pravega.resources.sessions import spark_session
 from dagster_pravega.resources.stores import IcebergCatalog, LandingDatabase, ObjectStore
 from dagster_pravega.sensors.complete_partitions import complete_partitions_sensor
@@ -53,6 +55,7 @@ from dagster_pravega.sensors.observation_sensor import build_observation_sensor
 __all__ = [
     "EventTimePartitionMapping",
     "HandedRange",
+    "HttpServiceResource",
     "IcebergCatalog",
     "LandingDatabase",
     "ObjectStore",
@@ -77,9 +80,11 @@ __all__ = [
     "build_cut_backfill",
     "build_data_gate",
     "build_debezium_check",
+    "build_debezium_server",
     "build_debezium_streams",
     "build_decode_errors_check",
     "build_external_assets",
+    "build_flink_job",
     "build_kept_table",
     "build_landed_asset",
     "build_landed_errors_check",

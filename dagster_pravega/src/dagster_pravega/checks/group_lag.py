@@ -10,6 +10,7 @@ from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import LAG_BYTES_KEY
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 
@@ -68,7 +69,7 @@ def build_reader_group_lag_check(
         with failing_for_good():
             client = pravega.client
             described = client.describe_reader_group(of.scope, of.stream)
-            severity, wrong = AssetCheckSeverity.ERROR, _stopped(described)
+            severity, wrong = AssetCheckSeverity.ERROR, why_stopped(described)
             for limit_severity, condition in limits:
                 if wrong is None:
                     severity, wrong = limit_severity, client.run(condition.unmet(client.asynchronous, described))
@@ -76,13 +77,13 @@ def build_reader_group_lag_check(
             passed=wrong is None,
             severity=severity,
             description=wrong or f"{described.lag_bytes:,} bytes are left",
-            metadata=_metadata(described),
+            metadata=group_metadata(described),
         )
 
     return reader_group_lag
 
 
-def _stopped(described: ReaderGroupDescription) -> str | None:
+def why_stopped(described: ReaderGroupDescription) -> str | None:
     """The reason why the group cannot continue; None: it can."""
     if described.needs_checkpoint:
         return (
@@ -94,10 +95,11 @@ def _stopped(described: ReaderGroupDescription) -> str | None:
     return None
 
 
-def _metadata(described: ReaderGroupDescription) -> dict[str, Any]:
+def group_metadata(described: ReaderGroupDescription) -> dict[str, Any]:
+    """Metadata of a reader group: its lag, readers, checkpoint, and cuts."""
     return {
         "pravega/group": f"{described.scope}/{described.name}",
-        "pravega/lag_bytes": described.lag_bytes,
+        LAG_BYTES_KEY: described.lag_bytes,
         "pravega/unread_bytes": described.unread_bytes,
         "pravega/readers": list(described.readers),
         "pravega/last_checkpoint": described.last_checkpoint.name if described.last_checkpoint else "",
