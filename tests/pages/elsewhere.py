@@ -15,6 +15,7 @@ PAGES_ELSEWHERE: Final = {
     "dagster-components": "tests/unit/dagster_pravega/test_component.py",
     "dagster-elsewhere": "tests/system/test_dagster_howto.py",
     "dagster-pages": "tests/system/test_dagster_howto.py",
+    "dagster-services": "tests/system/test_dagster_howto.py",
     "dagster-partitions": "tests/system/test_dagster_howto.py",
     "dagster-tables": "tests/system/test_dagster_howto.py",
     "change-data": "tests/system/test_change_data_howto.py",

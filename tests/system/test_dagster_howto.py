@@ -23,6 +23,7 @@ PAGES = (
     "dagster-elsewhere",
     "dagster-pages",
     "dagster-partitions",
+    "dagster-services",
     "dagster-tables",
 )
 # Each page in a namespace of its own, all in one process: they share a session of Spark.
