@@ -20,13 +20,15 @@ _HOST: Final = "127.0.0.1"
 _INSTANCE: Final = """\
 telemetry:
   enabled: false
-concurrency:
-  runs:
-    max_concurrent_runs: 2
 # What a killed process has left is found soon.
 run_monitoring:
   enabled: true
   poll_interval_seconds: 5
+"""
+_CONCURRENCY: Final = """\
+concurrency:
+  runs:
+    max_concurrent_runs: 2
 """
 
 
@@ -38,6 +40,7 @@ class Components:
         locations: the files of the code locations, by their names.
         environment: more variables of all processes.
         of_locations: more variables of the code servers, which the others do not have, such as passwords.
+        concurrency: the section of the instance's configuration about runs side by side.
     """
 
     def __init__(
@@ -46,12 +49,14 @@ class Components:
         locations: Mapping[str, Path],
         environment: Mapping[str, str],
         of_locations: Mapping[str, str] | None = None,
+        *,
+        concurrency: str = _CONCURRENCY,
     ) -> None:
         self.logs, self.home = folder / "logs", folder / "home"
         home = self.home
         self.logs.mkdir()
         home.mkdir()
-        (home / "dagster.yaml").write_text(_INSTANCE)
+        (home / "dagster.yaml").write_text(_INSTANCE + concurrency)
         # Processes that find no database make one, each of them at the same time.
         DagsterInstance.from_config(str(home)).dispose()
         port, *ports = free_ports(1 + len(locations))

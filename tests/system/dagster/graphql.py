@@ -28,6 +28,10 @@ _BACKFILL: Final = """mutation($wanted: LaunchBackfillParams!) { launchPartition
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 _BACKFILL_STATE: Final = """query($id: String!) { partitionBackfillOrError(backfillId: $id) { __typename
   ... on PartitionBackfill { status error { message } } } }"""
+_CANCEL: Final = """mutation($id: String!) { cancelPartitionBackfill(backfillId: $id) {
+  __typename ... on PythonError { message } } }"""
+_RESUME: Final = """mutation($wanted: ReexecutionParams!) { reexecutePartitionBackfill(reexecutionParams: $wanted) {
+  __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 _AGAIN: Final = """mutation($wanted: ReexecutionParams!) { launchRunReexecution(reexecutionParams: $wanted) {
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
 _LAUNCH: Final = """mutation($wanted: ExecutionParams!) { launchRun(executionParams: $wanted) {
@@ -164,6 +168,22 @@ class GraphQL:
 
     def _launch_backfill(self, wanted: Mapping[str, Any]) -> str:
         found = self.ask(_BACKFILL, wanted=wanted)["launchPartitionBackfill"]
+        assert found["__typename"] == "LaunchBackfillSuccess", found
+        return str(found["backfillId"])
+
+    def backfill_status(self, backfill_id: str) -> str:
+        """The status of a backfill."""
+        return str(self.ask(_BACKFILL_STATE, id=backfill_id)["partitionBackfillOrError"]["status"])
+
+    def cancel_backfill(self, backfill_id: str) -> None:
+        """Cancel a backfill, and its runs."""
+        found = self.ask(_CANCEL, id=backfill_id)["cancelPartitionBackfill"]
+        assert found["__typename"] == "CancelBackfillSuccess", found
+
+    def resume_backfill(self, backfill_id: str) -> str:
+        """Launch a backfill of the partitions that another one has not materialized; its id."""
+        wanted = {"parentRunId": backfill_id, "strategy": "FROM_FAILURE"}
+        found = self.ask(_RESUME, wanted=wanted)["reexecutePartitionBackfill"]
         assert found["__typename"] == "LaunchBackfillSuccess", found
         return str(found["backfillId"])
 
