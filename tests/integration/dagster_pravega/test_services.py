@@ -84,6 +84,7 @@ def test_a_job_of_flink_is_healthy_or_says_what_is_wrong(check, server, make_str
     assert "it is 108 bytes behind, more than 100" in found.description
     assert found.description.endswith(f"To start it again: {RESTART}")
     [spec] = job.assets or []
+    assert isinstance(spec, dg.AssetSpec)
     assert (spec.kinds, [dep.asset_key for dep in spec.deps]) == ({"flink"}, [dg.AssetKey([*str(stream).split("/")])])
 
 

@@ -50,7 +50,7 @@ def test_a_canceled_backfill_is_resumed_and_writes_each_range_once(pravega_confi
         graphql.wait(waiting.exists, "a run is at work")
         of_backfill = [{"key": "dagster/backfill", "value": canceled}]
         graphql.wait(lambda: len(graphql.runs(tags=of_backfill)) == PARTS, "all runs are requested")
-        assert len(graphql.runs(tags=of_backfill, statuses=["STARTED"])) == 1, "the pool has one place"
+        assert len(graphql.runs(tags=of_backfill, statuses=["STARTED"])) == 1, "the pool takes one run"
         graphql.cancel_backfill(canceled)
         graphql.wait(lambda: graphql.backfill_status(canceled) == "CANCELED", "the backfill is canceled")
         assert graphql.runs(tags=of_backfill, statuses=UNDER_WAY) == []

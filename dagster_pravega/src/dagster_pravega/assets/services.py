@@ -30,13 +30,13 @@ _AT_ONCE = 32
 
 @dataclass(slots=True)
 class _Verdict:
-    """What is wrong with a program, and the metadata of its check."""
+    """The faults of a program, as sentences, and the metadata of its check."""
 
     wrong: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def add(self, health: JobHealth) -> None:
-        """Take in what the program says of itself."""
+        """Take in the health that the program reports."""
         self.metadata["state"] = health.state
         self.metadata |= health.details or {}
         if health.since is not None:
@@ -147,7 +147,7 @@ def build_debezium_server(
     Args:
         asset: key of the asset. The streams that it writes name it as a dependency: `deps=[…]` of
             `pravega_stream_spec`.
-        streams: `scope/stream` that it writes, of which the last write counts. With heartbeats, give their stream too,
+        streams: `scope/stream` that it writes; the last write to one of them counts. With heartbeats, give their stream too,
             so that a database in which nothing changes is not taken for one that is not read.
         reads: assets of the database that it reads.
         slot: the replication slot of PostgreSQL, `debezium.source.slot.name`.
