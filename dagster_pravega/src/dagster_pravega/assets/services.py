@@ -147,8 +147,8 @@ def build_debezium_server(
     Args:
         asset: key of the asset. The streams that it writes name it as a dependency: `deps=[…]` of
             `pravega_stream_spec`.
-        streams: `scope/stream` that it writes; the last write to one of them counts. With heartbeats, give their stream too,
-            so that a database in which nothing changes is not taken for one that is not read.
+        streams: `scope/stream` that it writes; the last write to one of them counts. With heartbeats, give their stream
+            as well, so that a database in which nothing changes is not taken for one that is not read.
         reads: assets of the database that it reads.
         slot: the replication slot of PostgreSQL, `debezium.source.slot.name`.
         database_key: key of the `LandingDatabase` of the PostgreSQL with the slot.
