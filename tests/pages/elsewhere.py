@@ -35,6 +35,7 @@ PAGES_ELSEWHERE: Final = {
 }
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
+    "dagster-partitions 7": "tests/system/dagster/test_concurrency.py",
     "dagster-components 2": "tests/unit/dagster_pravega/test_component.py",
     "dagster-components 3": "tests/unit/dagster_pravega/test_yaml_fields.py",
     "dagster-components 4": "tests/unit/dagster_pravega/test_yaml_fields.py",

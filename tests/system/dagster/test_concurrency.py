@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import blocks_of
 from tests.system.dagster.components import Components
 
 from aiopravega import StreamName
@@ -12,18 +13,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_gro
 SCOPE = "dagster-limited"
 LOCATION = "limited"
 PARTS = 6
-LIMITS = """\
-concurrency:
-  runs:
-    max_concurrent_runs: 4
-    tag_concurrency_limits:
-      - key: dagster/backfill
-        limit: 2
-        value: {applyLimitPerUniqueValue: true}
-  pools:
-    granularity: run
-    default_limit: 1
-"""
+# The limits of the how-to page.
+[LIMITS] = [block.code for block in blocks_of("dagster-partitions") if block.language == "yaml"]
 UNDER_WAY = ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"]
 
 
