@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from aiopravega.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from aiopravega.blocking.registry import SchemaRegistry
     from pravega_jobs.frames.read import ReadableRange
 
@@ -147,6 +149,25 @@ class FrameKind:
                 return scan.lazy_frame(planned.scan)
             case "duckdb", _:
                 return scan.relation(planned.scan)
-        whole = planned.table(largest)
+        return self.of_table(planned.table(largest))
+
+    def of_table(self, table: "pa.Table") -> Any:
+        """A table of Arrow as such a frame.
+
+        Raises:
+            ConfigurationError: the package is not installed.
+        """
+        from pravega_jobs import tables
+
+        tables.need(self.package)
+        match self.package, self.name:
+            case "pyarrow", "RecordBatchReader":
+                return table.to_reader()
+            case "polars", "LazyFrame":
+                return tables.to_polars(table).lazy()
+            case "duckdb", _:
+                import duckdb
+
+                return duckdb.from_arrow(table)
         convert = {"polars": tables.to_polars, "pandas": tables.to_pandas}.get(self.package)
-        return whole if convert is None else convert(whole)
+        return table if convert is None else convert(table)

@@ -1,5 +1,6 @@
 """The command `pravega errors`, also `pravega dead`: errors in errors tables and streams, and which of them count."""
 
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,10 +9,12 @@ import click
 from aiopravega.commands.common import REGISTRY, YES, Option, Options, decided, show, table, verb
 from aiopravega.commands.grammar import NO, SHOWN_CONTROLS, Argument, Topic, interrupted_at_once
 from aiopravega.config import PravegaConfig
-from pravega_jobs.commands.ranges import READ_OPTION, check_named, connected_registry
+from pravega_jobs.commands.ranges import READ_OPTION, check_named, connected_registry, options_of
 from pravega_jobs.frame_kinds import need_arrow
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pravega_jobs.landing import IntervalErrors, LandingTable, WrittenStream
 
 command = Topic(
@@ -82,7 +85,14 @@ async def _show(options: Options) -> int:
     _ERRORS,
     _INTERVAL,
     _CONSUMER,
+    _LEDGER,
     READ_OPTION,
+    Option(
+        ["--with", "code"],
+        metavar="MODULE:FUNCTION",
+        help="makes rows of the table or the stream from decoded events, as the job does; in this folder or in "
+        "PYTHONPATH, its first parameter annotated as for @task.pravega",
+    ),
     Option(
         ["--new-columns"],
         type=click.Choice(["fail", "add", "ignore"]),
@@ -94,22 +104,38 @@ async def _show(options: Options) -> int:
     has_client=False,
 )
 async def _replay(options: Options) -> int:
-    """Decode the errors of landings again, by the options -o, and put those that are mended into the table, once.
+    """Decode errors again, by the options -o, and put those that are mended beside the rows, once.
 
-    The rows of an interval and its errors are replaced together, by its next generation. The stream is not read. Exit
-    status 1: errors are left.
+    In a table, the rows of an interval and its errors are replaced together, by its next generation. A stream gets the
+    mended rows by a write of their own; options for its events are -o SCOPE/STREAM:NAME=VALUE. The stream of the
+    events is not read. Exit status 1: errors are left.
     """
     need_arrow()
+    from pravega_jobs.landing import WrittenStream
     from pravega_jobs.replays import replay_errors
+    from pravega_jobs.sandbox.functions import functions_of_this_folder
 
-    check_named(options, [], None)
-    with interrupted_at_once(), connected_registry(options.registry, PravegaConfig()) as registry:
-        said = "Intervals whose errors can be decoded now are landed again, as their next generation."
+    target = _target(options)
+    streams = [target.stream] if isinstance(target, WrittenStream) else []
+    check_named(options, streams, None)
+    with (
+        functions_of_this_folder(),
+        interrupted_at_once(),
+        connected_registry(options.registry, PravegaConfig()) as registry,
+    ):
+        change = None if options.code is None else _function(options.code)
+        said = (
+            "Events that can be decoded now are added to the stream."
+            if streams
+            else "Intervals whose errors can be decoded now are landed again, as their next generation."
+        )
         if not decided(options, f"{options.table}: {said}"):
             return NO
         done = replay_errors(
-            options.table,
-            {each.name: each.value for each in options.read_options},
+            target,
+            {each.name: each.value for each in options.read_options if each.stream is None},
+            change=change,
+            output_options=options_of(options, streams[0], None, others=False) if streams else None,
             errors=options.errors,
             consumer=options.consumer,
             interval=options.interval,
@@ -120,6 +146,14 @@ async def _replay(options: Options) -> int:
     header = ("consumer", "interval", "generation", "errors", "left", "rows", "reason")
     shown = [[_text("" if value is None else value) for value in each.values()] for each in values]
     return show(options, values, table(header, shown), yes=not any(each.left for each in done))
+
+
+def _function(code: str) -> "Callable[[pa.Table], Any]":
+    """The function of a text `module:function`, for a table of Arrow."""
+    from pravega_jobs.sandbox.functions import Replayed
+
+    found = Replayed.of(code)
+    return lambda table: found.call(found.kind.of_table(table))
 
 
 def _target(options: Options) -> "LandingTable | WrittenStream":

@@ -1,6 +1,5 @@
 """The command `pravega replay`: recorded intervals through other code, compared with what was written then."""
 
-import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,17 +65,14 @@ async def command(options: Options) -> int:
     """
     need("sql", "duckdb", "pyarrow")
     from pravega_jobs.commands.forms import whole_file
+    from pravega_jobs.sandbox.functions import functions_of_this_folder
 
-    here = str(Path.cwd())
-    sys.path.insert(0, here)  # as `python -m` does
     try:
-        with interrupted_at_once(), connected(options) as cluster:
+        with functions_of_this_folder(), interrupted_at_once(), connected(options) as cluster:
             result = _replayed(options, cluster)
     except ReplayError as error:
         traceback.print_exception(error.__cause__)
         raise
-    finally:
-        sys.path.remove(here)
     if options.page is not None:
         with whole_file(options.page) as file:
             file.write(result.to_html().encode())

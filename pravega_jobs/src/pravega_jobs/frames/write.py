@@ -15,7 +15,7 @@ from pravega_jobs.frames.options import FrameOptions, WriteOptions
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.errors import check_error_column
 from pravega_jobs.landing.local_rows import types_of
-from pravega_jobs.landing.write_errors import errors_of_write
+from pravega_jobs.landing.write_errors import ErrorsOfWrite, errors_of_write
 from pravega_jobs.spark.options import ERROR
 from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
@@ -75,14 +75,18 @@ def write_arrow(
     parsed = _parsed(options)
     check_table(rows)
     name = StreamName.of(stream)
-    beside = errors_of_write(client, name, write_id, generation, errors, most_errors, consumer, interval)
-    if beside is None:
-        reader = _without_errors(rows)
-    else:
-        reader = beside.sifted(batches_of(rows))
-        beside.check()
-    batches = event_batches(reader, parsed, name, registry)
-    return write_event_batches(client, name, write_id, batches, ledger, generation, claimant, errors=beside)
+    return write_rows(
+        client,
+        batches_of(rows),
+        name,
+        write_id,
+        parsed,
+        registry=registry,
+        ledger=ledger,
+        generation=generation,
+        claimant=claimant,
+        errors=errors_of_write(client, name, write_id, generation, errors, most_errors, consumer, interval),
+    )
 
 
 def write_streams(
@@ -196,3 +200,42 @@ def _named(streams: Mapping[str, Any] | Mapping[StreamName, Any]) -> dict[Stream
     if len(named) != len(streams) or not named:
         raise ConfigurationError(f"no stream, or one of them twice: {', '.join(map(str, streams)) or 'none is given'}")
     return named
+
+
+def write_rows(
+    client: PravegaClient,
+    rows: pa.RecordBatchReader,
+    stream: StreamName,
+    write_id: str,
+    options: FrameOptions,
+    *,
+    registry: SchemaRegistry | None,
+    ledger: str | None,
+    generation: int,
+    claimant: str | None = None,
+    errors: ErrorsOfWrite | None,
+) -> Written:
+    """Write rows exactly once, by options that were read already.
+
+    Args:
+        client: a connected client.
+        rows: the rows, which are read once.
+        stream: the stream to write to.
+        write_id: the name of the write.
+        options: of the encoding.
+        registry: the Schema Registry, for `encode=auto`.
+        ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope.
+        generation: the generation of the write.
+        claimant: the work that writes.
+        errors: the errors of the write, which are taken out of the rows; None: the rows have none.
+
+    Raises:
+        PravegaError: as `write_arrow`.
+    """
+    if errors is None:
+        rows = _without_errors(rows)
+    else:
+        rows = errors.sifted(rows)
+        errors.check()
+    batches = event_batches(rows, options, stream, registry)
+    return write_event_batches(client, stream, write_id, batches, ledger, generation, claimant, errors=errors)

@@ -88,15 +88,15 @@ class NotedErrors:
 
 
 async def _records(client: PravegaClient, stream: StreamName, ledger: str | None) -> list[CommitRecord]:
-    """The records of the writes to a stream that are decided; those to an earlier stream of its name are left out."""
+    """The newest generations that are done of all writes to a stream; an earlier stream of its name is another one."""
     first = (await client.asynchronous.controller.first_segment(stream)).number
     commits = client.asynchronous.commit_ledger(*ledger_name(ledger, stream.scope))
-    decided = (CommitState.PREPARED, CommitState.DONE)
-    return [
-        each.record
+    found = [
+        [one for one in each.record.generations if one.state is CommitState.DONE]
         async for each in commits.records()
-        if (each.record.sink, each.record.incarnation) == (stream, first) and each.record.state in decided
+        if (each.record.sink, each.record.incarnation) == (stream, first)
     ]
+    return [done[-1] for done in found if done]
 
 
 def _noted(records: list[CommitRecord]) -> Iterator[NotedErrors]:

@@ -1,10 +1,13 @@
 """The function that is replayed: by itself or by its name, with the kind of frame that it asks for."""
 
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Self, cast
 
 from aiopravega.errors import ConfigurationError
@@ -47,6 +50,17 @@ class Replayed:
                 f"{name} needs {', '.join(needed)} beside {first!r}: give them by functools.partial"
             )
         return cls(call, name, kind)
+
+
+@contextmanager
+def functions_of_this_folder() -> Iterator[None]:
+    """Let functions be named that are in modules of the current folder, as `python -m` does."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
 
 
 def _imported(text: str) -> Callable[..., Any]:
