@@ -403,7 +403,10 @@ def test_dead_letters(open_page, fill, capsys):
     page = open_page("dead-letters")
     page.run(1)
     assert page.command("pravega dead list")[1] == page.command("pravega dead show")[1] == 0
+    page.run()
+    assert page.command("pravega dead replay")[1] == 1
 
     printed = capsys.readouterr().out
     assert printed.splitlines()[0] == "2 2"
+    assert "2026-01-05 2 1 1 cannot be decoded" in printed
     assert [text for text in ("counted", "no json", "it has no field 'price'") if text not in printed] == [], printed
