@@ -39,6 +39,7 @@ def test_errors_are_letters_once_with_all_that_is_known_of_them(client, streams,
     [record] = client.written(target, "monday")
     assert (record.errors, record.retain) == (written.record.errors, None)
     assert (record.errors.sink, record.errors.rows, record.errors.interval) == (f"stream:{dead}", 3, "2026-01-05")
+    assert ": cannot be decoded as Json" in record.errors.first
     assert states(target) == [("2026-01-05", 1, "counted", 3)]
     [counted] = list_errors(WrittenStream(target, client))
     assert sorted(row["event"] for batch in read_errors(counted) for row in batch.to_pylist()) == sorted(BAD)

@@ -92,6 +92,20 @@ def check_errors(errors: "LandingTable | ErrorsSink | str | None", most_errors: 
     return MostErrors.parse(most_errors)
 
 
+def check_write_errors(errors: "LandingTable | ErrorsSink | str") -> ErrorsStream:
+    """The errors stream of a write, or of its text `stream:scope/name`.
+
+    Raises:
+        ConfigurationError: it is no stream.
+    """
+    found = ErrorsStream.of_text(errors) if isinstance(errors, str) else errors
+    if not isinstance(found, ErrorsStream):
+        raise ConfigurationError(
+            f"errors is {errors!r}, but the errors of a write go into a stream: give stream:scope/name"
+        )
+    return found
+
+
 def check_error_column(found: str | None, sink: ErrorsSink | None) -> None:
     """Check that rows have the column of errors if there is a sink for them, and only then.
 

@@ -6,6 +6,7 @@ which names them. So errors of a run that was killed between both do not count. 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import pyarrow as pa
 
@@ -16,9 +17,19 @@ from aiopravega.names import StreamName
 from aiopravega.read.pointer import EventPointer
 from pravega_jobs.error_rows import Sieve
 from pravega_jobs.landing.error_streams import WORD, ErrorsStream
-from pravega_jobs.landing.errors import MostErrors, check_error_column, check_errors, errors_name, rows_of_errors
+from pravega_jobs.landing.errors import (
+    MostErrors,
+    check_error_column,
+    check_errors,
+    check_write_errors,
+    errors_name,
+    rows_of_errors,
+)
 from pravega_jobs.landing.local_rows import types_of
 from pravega_jobs.spark.options import ERROR
+
+# Characters of the sample of a write's errors that its record has.
+_SAMPLE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +81,9 @@ class ErrorsOfWrite:
     def note(self) -> WriteErrors:
         """The note of the errors that were found, for the record of the write."""
         errors, location = self.sieve.errors(), self.sink.location()
-        name = None
+        name = first = None
         if len(errors):
+            first = f"{errors[0]['pointer']}: {errors[0]['reason']}"[:_SAMPLE]
             name = errors_name(errors, self.interval, self.generation, stream_text(self.target), self.write_id)
         return WriteErrors(
             sink=location,
@@ -79,6 +91,7 @@ class ErrorsOfWrite:
             interval=self.interval,
             rows=len(errors),
             name=name,
+            first=first,
             replays=self.replays,
         )
 
@@ -141,11 +154,7 @@ def errors_of_write(
     limit = check_errors(errors, most_errors)
     if errors is None:
         return None
-    sink = ErrorsStream.of_text(errors) if isinstance(errors, str) else errors
-    if not isinstance(sink, ErrorsStream):
-        raise ConfigurationError(
-            f"errors is {errors!r}, but the errors of a write go into a stream: give {WORD}scope/name"
-        )
+    sink = check_write_errors(errors)
     if sink.stream == target:
         raise ConfigurationError(f"the errors of a write to {target} cannot go into the same stream: name another one")
     return ErrorsOfWrite(

@@ -46,7 +46,7 @@ def written(result: Mapping[str, Any], given: object = None) -> Facts:
         given: the range that the written rows were made of, which may name an interval; None: they come from elsewhere.
     """
     cuts = result["cuts"] and StreamCutRange.from_json(result["cuts"])
-    names = {"rows": "events", "bytes": "bytes", "write_id": "write_id", "generation": "generation"}
+    names = {"rows": "events"} | {name: name for name in ("bytes", "write_id", "generation", "errors", "first_error")}
     known = {name: result.get(key) for name, key in names.items()}
     return _facts(Kind.WRITE, StreamName.parse(result["stream"]), cuts, given, known)
 
@@ -101,6 +101,7 @@ class EventRange:
         write_id: the name of a write.
         generation: of the write or the landing.
         table: the text of the table that has the rows.
+        errors: the number of events that could not be decoded, if they are kept.
     """
 
     kind: Kind
@@ -114,6 +115,7 @@ class EventRange:
     write_id: str | None
     generation: int | None
     table: str | None
+    errors: int | None = None
 
     def to_json(self) -> dict[str, str]:
         """The range as `stream_cuts` of an operator, without its interval, which belongs to the task of the event."""
@@ -145,6 +147,7 @@ class EventRange:
             facts.get("write_id"),
             facts.get("generation"),
             facts.get("table"),
+            facts.get("errors"),
         )
 
 

@@ -61,8 +61,9 @@ class WriteErrors(BaseModel):
     them: so one decision is for rows and errors.
 
     `sink` is the text of the errors stream, `stream:scope/name`. `consumer` and `interval` say whose work the write is
-    a part of. `name` is None if there are no errors. `replays` is the name of the errors that the write has mended as
-    far as it could, if it is a replay: those under `name` are left of them.
+    a part of. `name` is None if there are no errors. `first` is a sample: the pointer and the reason of one of them.
+    `replays` is the name of the errors that the write has mended as far as it could, if it is a replay: the errors
+    under `name` are left of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,6 +73,7 @@ class WriteErrors(BaseModel):
     interval: str = Field(min_length=1)
     rows: int = Field(ge=0)
     name: str | None = None
+    first: str | None = None
     replays: str | None = None
 
     @model_validator(mode="after")

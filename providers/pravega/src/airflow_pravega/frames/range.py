@@ -1,7 +1,7 @@
 """One range of a stream as a frame in a task, without Spark: read, processed, written once, and recorded as done."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +12,17 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
 from airflow_pravega.asset_events import Facts, Kind, tell, took, written
 from airflow_pravega.connections.aws import store_access
-from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, named_table, table_in
-from airflow_pravega.frames.table import FrameTable, plain_rules
-from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.connections.tables import (
+    ICEBERG,
+    POSTGRES,
+    check_store,
+    check_table,
+    errors_in,
+    named_table,
+    table_in,
+)
+from airflow_pravega.frames.table import FrameTable, check_result_errors, plain_rules
+from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
@@ -26,6 +34,7 @@ from airflow_pravega.tasks.intervals import declare, shown, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import folder_of
+from pravega_jobs.landing.errors import check_errors, errors_sink_of
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.merging.state import merges_of
 from pravega_jobs.spark.options import with_columns
@@ -50,6 +59,11 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         rebuild: the generation of the write or the landing: 2 writes other rows after 1. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default the one of the scope of `into`. (templated)
         into_options: options of the write, as `pravega_jobs.frames.write_arrow` has them. (templated)
+        errors: where events go that cannot be decoded: `stream:scope/name`, or with `table` also an errors table, named
+            as that. They are the rows of the result with an error in the column `_error`, as `on_error=dead` among
+            `options` gives it, and are decided with the other rows. (templated)
+        most_errors: the most errors that a range may have, such as `100` or `1%` of all rows; with more the task fails,
+            and nothing is written. (templated)
         table: a table in which the result is landed once: `parquet:/folder`, `delta:/folder`,
             `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the table's name; with `iceberg_conn_id`,
             `namespace.table`. With `key` it is merged, in all of them but Parquet. (templated)
@@ -82,6 +96,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         "partition_by",
         "commit_ledger",
         "into_options",
+        "errors",
+        "most_errors",
         "table",
         "postgres_conn_id",
         "iceberg_conn_id",
@@ -100,6 +116,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         rebuild: int | str = 1,
         commit_ledger: str | None = None,
         into_options: Mapping[str, str] | None = None,
+        errors: str | None = None,
+        most_errors: int | str | None = None,
         table: str | None = None,
         postgres_conn_id: str | None = None,
         iceberg_conn_id: str | None = None,
@@ -123,6 +141,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             parts = known_texts(partition_by)
             check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
             check_known(table, lambda text: check_store(text, iceberg_conn_id, aws_conn_id))
+        if errors is not None:
+            check_result_errors(errors, into, table, key, (postgres_conn_id, iceberg_conn_id, aws_conn_id))
+        if most_errors is not None:
+            check_known(str(most_errors), lambda text: check_errors(errors, text))
         check_known(new_columns, lambda text: choice(text, Evolution, "new_columns"))
         with failing_for_good():  # the key and its rules are known now
             rules = plain_rules(key, order_by, delete_column, deletes, new_columns if is_known(new_columns) else "fail")
@@ -139,6 +161,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         self.rebuild = rebuild
         self.commit_ledger = commit_ledger
         self.into_options = dict(into_options or {})
+        self.errors = errors
+        self.most_errors = most_errors
         self.table = table
         self.postgres_conn_id = postgres_conn_id
         self.iceberg_conn_id = iceberg_conn_id
@@ -212,20 +236,24 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             return None, None
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
         connection = hook.get_connection(conn_id) if conn_id else None
+        beside = POSTGRES if self.postgres_conn_id else ICEBERG
+        errors = None if self.errors is None else errors_sink_of(errors_in(self.errors, connection, beside))
         target = FrameTable.of(
             self.table,
-            table_in(self.table, connection, POSTGRES if self.postgres_conn_id else ICEBERG),
+            table_in(self.table, connection, beside),
             store_access(self.aws_conn_id),
             given,
             generation=parse_generation(self.rebuild),
             new_columns=self.new_columns,
             partition_by=self.partition_by,
             rules=plain_rules(self.key, self.order_by, self.delete_column, self.deletes, self.new_columns),
+            errors=errors,
+            most_errors=self.most_errors,
         )
         sink = table_sink(target.kind, self.table, conn_id, given, target.generation, store=self.aws_conn_id)
 
         def put(taken: TakenRange, _: "SchemaRegistry | None", made: Any) -> dict[str, Any]:
-            facts = target.put(made)
+            facts = target.put(made, taken.client)
             self.log.info("Put %s %s into %s: %s", taken.stream, shown(taken.range), self.table, facts)
             folder = folder_of(target.name)
             outputs = () if folder is None else (FileData(folder, rows=facts.get("rows")),)
@@ -237,7 +265,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
     def _facts(self, taken: TakenRange, given: Any, result: Any) -> tuple[Facts, ...]:
         if self.table is not None:
             kind, rows = (Kind.LAND, "rows") if "rows" in result else (Kind.MERGE, "changes")
-            known = {"rows": result[rows], "generation": result.get("generation"), "table": result["table"]}
+            known = {"rows": result[rows], "table": result["table"]}
+            known |= {name: result.get(name) for name in ("generation", "errors")}
             return (took(taken.stream, taken.range, given, kind, **known),)
         source = took(taken.stream, taken.range, given)
         return (source,) if self.into is None else (written(result, given), source)
@@ -253,20 +282,12 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             registry=registry,
             ledger=once.commit_ledger,
             generation=once.generation,
+            errors=self.errors,
+            most_errors=self.most_errors,
+            consumer=taken.consumer,
+            interval=taken.interval,
             **once.options,
         )
         result = once.described(done, self.log)
         self.lineage = replace(self.lineage, outputs=(written_once(once.config, result),))
         return result
-
-
-@contextmanager
-def registry_of(hook: PravegaHook) -> "Iterator[SchemaRegistry | None]":
-    """A client of the registry that the connection names; None: it names none."""
-    if not hook.names_registry():
-        yield None
-        return
-    from aiopravega.blocking.registry import SchemaRegistry
-
-    with SchemaRegistry(hook.get_registry_config()) as registry:
-        yield registry

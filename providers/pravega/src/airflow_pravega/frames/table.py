@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
+from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.tables import check_errors_sink
+from airflow_pravega.tasks.arguments import check_known
 from pravega_jobs.landing import LandingTable, land
+from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.errors import check_write_errors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Landing
 from pravega_jobs.landing.store_access import StoreAccess, accessing
@@ -26,6 +31,8 @@ class FrameTable:
         new_columns: the treatment of columns that the table lacks.
         partition_by: the partitions of a table that is new.
         rules: the rules of a merge; None: rows are landed.
+        errors: the sink of rows with an error; None: there are none.
+        most_errors: the most errors.
     """
 
     name: str
@@ -36,6 +43,8 @@ class FrameTable:
     new_columns: str
     partition_by: Sequence[str]
     rules: MergeRules | None
+    errors: ErrorsSink | None = None
+    most_errors: int | str | None = None
 
     @classmethod
     def of(
@@ -49,6 +58,8 @@ class FrameTable:
         new_columns: str,
         partition_by: Sequence[str],
         rules: MergeRules | None,
+        errors: ErrorsSink | None = None,
+        most_errors: int | str | None = None,
     ) -> Self:
         """The table for a range, before anything is read.
 
@@ -62,7 +73,7 @@ class FrameTable:
                 "by a new consumer"
             )
         landing = landing_of(cuts, generation=generation, new_columns=new_columns, partition_by=partition_by)
-        return cls(name, table, access, cuts, landing, new_columns, partition_by, rules)
+        return cls(name, table, access, cuts, landing, new_columns, partition_by, rules, errors, most_errors)
 
     @property
     def kind(self) -> Literal["landing", "merge"]:
@@ -74,8 +85,8 @@ class FrameTable:
         """The generation of the rows."""
         return self.landing.generation
 
-    def put(self, made: Any) -> dict[str, Any]:
-        """Land or merge rows; returns the facts for the result of the task.
+    def put(self, made: Any, client: PravegaClient) -> dict[str, Any]:
+        """Land or merge rows; returns the facts for the result of the task. `client` reaches an errors stream.
 
         Raises:
             ConfigurationError: a column cannot work.
@@ -83,10 +94,10 @@ class FrameTable:
         """
         began = time.monotonic()
         with accessing(self.access):
-            facts = self._landed(made) if self.rules is None else self._merged(made, self.rules)
+            facts = self._landed(made, client) if self.rules is None else self._merged(made, self.rules)
         return {"table": self.name, **facts, "seconds": round(time.monotonic() - began, 3)}
 
-    def _landed(self, made: Any) -> dict[str, Any]:
+    def _landed(self, made: Any, client: PravegaClient) -> dict[str, Any]:
         done = land(
             made,
             self.table,
@@ -94,12 +105,45 @@ class FrameTable:
             generation=self.generation,
             new_columns=self.new_columns,
             partition_by=self.partition_by,
+            errors=None if self.errors is None else self.errors.with_client(client),
+            most_errors=self.most_errors,
         )
-        return {"action": done.action.value, "rows": done.holding.rows, "generation": done.holding.generation}
+        held = done.holding
+        facts = {"action": done.action.value, "rows": held.rows, "generation": held.generation}
+        return facts if self.errors is None else {**facts, "errors": 0 if held.errors is None else held.errors.rows}
 
     def _merged(self, made: Any, rules: MergeRules) -> dict[str, Any]:
         done = merge_changes(made, self.table, self.landing, rules)
         return {"action": done.action.value, "changes": done.holding.rows, **asdict(done.counts)}
+
+
+def check_result_errors(
+    errors: str,
+    into: str | None,
+    table: str | None,
+    key: Sequence[str],
+    conn_ids: tuple[str | None, str | None, str | None],
+) -> None:
+    """Check the name of the sink of errors of a task's result when the operator is made; no connection is read.
+
+    Args:
+        errors: the sink, as an argument of the operator names it.
+        into: the stream of the result.
+        table: the table of the result.
+        key: the key of a merge.
+        conn_ids: of the connections to PostgreSQL, to a catalog of Iceberg, and to AWS.
+
+    Raises:
+        ConfigurationError: errors cannot go there.
+    """
+    if into is None and table is None:
+        raise ConfigurationError(f"errors={errors!r} are decided with other rows: say where these go, by into or table")
+    if key:
+        raise ConfigurationError(f"errors={errors!r} are of rows that are landed, and key merges them: leave one out")
+    if table is not None:
+        check_known(errors, lambda text: check_errors_sink(text, *conn_ids))
+    else:
+        check_known(errors, check_write_errors)
 
 
 def plain_rules(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from airflow.providers.common.compat.connection import get_async_connection
 from airflow.providers.common.compat.lineage.hook import get_hook_lineage_collector
@@ -24,6 +24,9 @@ from airflow_pravega.connections.pravega import (
     registry_from_connection,
 )
 from airflow_pravega.tasks.ranges import task_range
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 C = TypeVar("C", PravegaConfig, RegistryConfig)
 
@@ -154,3 +157,15 @@ def _impatient(config: C) -> C:
         "retry_timeout": 0.0,
     }
     return config.model_copy(update=limits)
+
+
+@contextmanager
+def registry_of(hook: PravegaHook) -> "Iterator[SchemaRegistry | None]":
+    """A client of the registry that the connection names; None: it names none."""
+    if not hook.names_registry():
+        yield None
+        return
+    from aiopravega.blocking.registry import SchemaRegistry
+
+    with SchemaRegistry(hook.get_registry_config()) as registry:
+        yield registry

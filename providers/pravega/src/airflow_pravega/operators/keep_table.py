@@ -20,8 +20,7 @@ from airflow_pravega.connections.tables import (
     named_table,
     table_in,
 )
-from airflow_pravega.frames.range import registry_of
-from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.lineage import FileData, Lineage, range_read
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.sensors.run_range import LAST

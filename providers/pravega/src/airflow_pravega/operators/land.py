@@ -164,6 +164,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         action, holding = done.result.action, done.result.holding
         found = None if holding.errors is None else holding.errors.rows
         known = {"rows": holding.rows, "generation": holding.generation, "bytes": done.size, "table": self.table}
+        known |= {"errors": found}
         tell(context, took(done.stream, done.cuts, given, Kind.LAND, **known))
         self.log.info(
             "Landed %s %s in %s: %s, %d rows of generation %d, %s errors",

@@ -19,8 +19,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.intervals import claim_times_again
 from aiopravega.intervals import OnTruncated
 from aiopravega.ledger import Claimant, IntervalState
-from airflow_pravega.frames.range import registry_of
-from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, check_known, choice_of, optional_number
 from airflow_pravega.tasks.claimants import claimant_of, is_of_another_airflow

@@ -13,8 +13,7 @@ from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, named_table, table_in
-from airflow_pravega.frames.range import registry_of
-from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, check_known, choice_of, whole_number
 from pravega_jobs.frame_kinds import need_arrow

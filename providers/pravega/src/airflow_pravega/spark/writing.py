@@ -102,7 +102,9 @@ class OnceWrite:
 
     def described(self, done: Written, log: Any) -> dict[str, Any]:
         """Log the events and bytes that the stream holds of the write, and return them as the operator's result."""
-        cuts = done.record.cuts
+        cuts, errors = done.record.cuts, done.record.errors
+        if errors is not None and errors.rows:
+            log.warning("%d errors of %s are in %s. One at %s", errors.rows, self.stream, errors.sink, errors.first)
         log.info(
             "%s to %s %s: %d events, %s bytes, write id %r, generation %d",
             "Written" if done.by_this_try else "Written already",
@@ -122,4 +124,5 @@ class OnceWrite:
             "cuts": cuts and cuts.to_json(),
             "written": done.by_this_try,
             "seconds": round(done.seconds, 3),
+            **({} if errors is None else {"errors": errors.rows, "first_error": errors.first}),
         }
