@@ -4,11 +4,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from deltalake import DeltaTable
 
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.frames.table import FrameTable, plain_rules
+from airflow_pravega.frames.table import FrameTable, check_result_errors, plain_rules
 from pravega_jobs.landing import table_of
 
 STREAM = StreamName("shop", "orders")
@@ -66,3 +67,18 @@ def test_rows_are_landed_or_merged_by_their_key_once(tmp_path):
 def test_rules_that_cannot_work_are_refused_by_name(tmp_path, rules, names):
     with pytest.raises(ConfigurationError, match=names):
         target(1, tmp_path / "orders", **rules)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("stream:shop/dead", None, None, ()), "say where these go, by into or table"),
+        (("stream:shop/dead", None, "delta:/orders", ("id",)), "key merges them: leave one out"),
+        (("delta:/errors", "shop/clean", None, ()), "the errors of a write go into a stream"),
+        (("nothing", None, "delta:/orders", ()), "does not say what kind of table it is"),
+    ],
+)
+def test_errors_of_a_result_that_have_nowhere_to_go_are_refused(given, message):
+    with pytest.raises((ConfigurationError, AirflowFailException), match=message):
+        check_result_errors(*given, (None, None, None))
+    check_result_errors("{{ templated }}", "shop/clean", None, (), (None, None, None))

@@ -85,7 +85,7 @@ class FrameTable:
         """The generation of the rows."""
         return self.landing.generation
 
-    def put(self, made: Any, client: PravegaClient) -> dict[str, Any]:
+    def put(self, made: Any, client: PravegaClient | None = None) -> dict[str, Any]:
         """Land or merge rows; returns the facts for the result of the task. `client` reaches an errors stream.
 
         Raises:
@@ -97,7 +97,7 @@ class FrameTable:
             facts = self._landed(made, client) if self.rules is None else self._merged(made, self.rules)
         return {"table": self.name, **facts, "seconds": round(time.monotonic() - began, 3)}
 
-    def _landed(self, made: Any, client: PravegaClient) -> dict[str, Any]:
+    def _landed(self, made: Any, client: PravegaClient | None) -> dict[str, Any]:
         done = land(
             made,
             self.table,
@@ -105,7 +105,7 @@ class FrameTable:
             generation=self.generation,
             new_columns=self.new_columns,
             partition_by=self.partition_by,
-            errors=None if self.errors is None else self.errors.with_client(client),
+            errors=self.errors if self.errors is None or client is None else self.errors.with_client(client),
             most_errors=self.most_errors,
         )
         held = done.holding
