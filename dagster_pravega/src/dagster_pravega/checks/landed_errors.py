@@ -1,5 +1,6 @@
-"""A check of the errors of a landed table: events that could not be decoded, in its errors table or stream."""
+"""A check of the errors of a table or a stream: events that could not be decoded, in an errors table or stream."""
 
+from dataclasses import replace
 from typing import Final
 
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
@@ -12,7 +13,7 @@ from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
-from pravega_jobs.landing import ErrorsState, ErrorsStream, list_errors
+from pravega_jobs.landing import ErrorsState, ErrorsStream, WrittenStream, list_errors
 from pravega_jobs.landing.errors import errors_sink_of
 from pravega_jobs.landing.store_access import accessing
 
@@ -34,14 +35,16 @@ def build_landed_errors_check(
     blocking: bool = False,
     resource_key: str = "pravega",
 ) -> AssetChecksDefinition:
-    """A check of the errors of all landings that a table holds. Landings that are written again leave none behind.
+    """A check of the errors of all landings that a table holds, or of all writes to a stream.
+
+    Intervals that are written again, and errors that a replay has mended, leave none behind.
 
     It is an error if errors are missing in the errors table or stream. Its metadata are the number of errors that count
     (`pravega/errors`), and the 20 landings with the most of them.
 
     Args:
         asset: the asset of the table, such as `build_landed_asset` makes it.
-        table: the table, as `build_landed_asset` has it.
+        table: the table, as `build_landed_asset` has it; or a stream of rows, as `stream:scope/name`.
         errors: its errors table or stream, as `build_landed_asset` has it. A stream is read as a whole.
         database_key: of the `LandingDatabase` that has both.
         catalog_key: of the `IcebergCatalog` that has both.
@@ -50,7 +53,7 @@ def build_landed_errors_check(
         error_errors: the most errors without an error.
         name: of the check.
         blocking: an error prevents downstream assets from running.
-        resource_key: of the `PravegaResource`, for an errors stream.
+        resource_key: of the `PravegaResource`, for streams.
 
     Raises:
         ConfigurationError: a text does not name a table or a stream, or there is no limit.
@@ -67,9 +70,12 @@ def build_landed_errors_check(
             "warn_errors or error_errors"
         )
     keys = TableKeys(database_key, catalog_key, store_key)
-    keys.check(table)
+    stream = WrittenStream.of_text(table)
+    if stream is None:
+        keys.check(table)
     keys.check_errors(errors)
-    needed = keys.required | (set() if ErrorsStream.of_text(errors) is None else {resource_key})
+    in_stream = stream is not None or ErrorsStream.of_text(errors) is not None
+    needed = keys.required | ({resource_key} if in_stream else set())
 
     @asset_check(
         asset=key,
@@ -81,10 +87,12 @@ def build_landed_errors_check(
     def landed_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
         with failing_for_good(), accessing(keys.access(context.resources)):
             sink = errors_sink_of(keys.errors(errors, context.resources))
-            if isinstance(sink, ErrorsStream):
+            target = stream or keys.table(table, context.resources)
+            if in_stream:
                 pravega: PravegaResource = getattr(context.resources, resource_key)
                 sink = sink.with_client(pravega.client)
-            found = list_errors(keys.table(table, context.resources), sink)
+                target = target if stream is None else replace(stream, client=pravega.client)
+            found = list_errors(target, sink)
         missing = [each for each in found if each.state is ErrorsState.MISSING]
         count = sum(each.landed for each in found if each.state is ErrorsState.COUNTED)
         severity, passed = (AssetCheckSeverity.ERROR, False) if missing else judge(count, limits)

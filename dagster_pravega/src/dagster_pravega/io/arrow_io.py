@@ -17,8 +17,7 @@ from dagster_pravega.metadata.steps import input_name, input_type
 from dagster_pravega.metadata.written import claimant_of, wrong_output
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource
-from pravega_jobs.events.batches import write_event_batches
-from pravega_jobs.spark.options import LEDGER_OPTION, READ_BEFORE
+from pravega_jobs.spark.options import ERRORS_OPTIONS, LEDGER_OPTION, READ_BEFORE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +64,9 @@ class PravegaArrowIOManager(StreamIOManager):
     column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column `event`, each row
     becomes a JSON object of all columns but `routing_key`, without null values. With the metadata `pravega/options`
     `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the registry. The stream must
-    exist. All rows are written in one transaction, one batch at a time.
+    exist. All rows are written in one transaction, one batch at a time. With `{"errors": "stream:scope/name"}`, and
+    maybe `"most_errors": "1%"`, rows with an error in the column `_error`, as inputs with `on_error=dead` have it, go
+    into an errors stream by the same decision.
     """
 
     schema_registry: SchemaRegistryResource | None = Field(
@@ -123,15 +124,25 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
-        from pravega_jobs.frames.events import event_batches
         from pravega_jobs.frames.options import FrameOptions
+        from pravega_jobs.frames.write import write_rows
+        from pravega_jobs.landing.write_errors import errors_of_write
         from pravega_jobs.tables import batches_of
 
-        options = FrameOptions.parse({**self.options, **options_of(context.definition_metadata)}, READ_BEFORE)
-        batches = event_batches(batches_of(obj), options, stream, self._registry)
-        client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
-        claimant = claimant_of(context.run_id, context.step_key)
-        write_event_batches(client, stream, write_id, batches, ledger, generation, claimant)
+        client = self.pravega.client
+        named = [self.error_options(context).get(name) for name in ERRORS_OPTIONS]
+        write_rows(
+            client,
+            batches_of(obj),
+            stream,
+            write_id,
+            FrameOptions.parse({**self.options, **options_of(context.definition_metadata)}, READ_BEFORE),
+            registry=self._registry,
+            ledger=self.options.get(LEDGER_OPTION),
+            generation=generation,
+            claimant=claimant_of(context.run_id, context.step_key),
+            errors=errors_of_write(client, stream, write_id, generation, *named),
+        )
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""

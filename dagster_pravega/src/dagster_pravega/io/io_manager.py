@@ -112,7 +112,7 @@ class PravegaSparkIOManager(StreamIOManager):
         """Write a DataFrame by Spark, in transactions."""
         given = options_of(context.definition_metadata)
         # Without `encode`, the metadata are options for reading the stream.
-        options = {**self.options, **(given if ENCODE_OPTION in given else {})}
+        options = {**self.options, **(given if ENCODE_OPTION in given else {}), **self.error_options(context)}
         claimant = claimant_of(context.run_id, context.step_key)
         save_events(as_events(obj, options), self.pravega.get_config(), stream, write_id, options, generation, claimant)
 

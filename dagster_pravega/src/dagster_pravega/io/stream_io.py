@@ -25,13 +25,13 @@ from dagster_pravega.metadata.preview import preview
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.secured import STRICT
-from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.spec import options_of, stream_of
 from dagster_pravega.metadata.steps import part_name, step_of
 from dagster_pravega.metadata.written import WriteConfig, claimant_of, write_name
 from dagster_pravega.partitions.claimants import succeeded_steps
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
-from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.spark.options import ERRORS_OPTION, ERRORS_OPTIONS, LEDGER_OPTION
 from pravega_jobs.writes import Written, finished_write, write_unless_done
 
 _Step = tuple[str, str]  # the ids of a run and of its step
@@ -156,6 +156,15 @@ class StreamIOManager(ConfigurableIOManager):
         context.add_output_metadata({**metadata, **measures_of_inputs(inputs), **schema})
         if written.cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
+
+    def error_options(self, context: OutputContext) -> dict[str, str]:
+        """The options of the errors of an output, with the consumer and the interval of its only input."""
+        given = {**self.options, **options_of(context.definition_metadata)}
+        found = {name.lower(): str(value) for name, value in given.items() if name.lower() in ERRORS_OPTIONS}
+        records = [ranges.record for ranges in _inputs(context).values()]
+        if ERRORS_OPTION not in found or len(records) != 1 or records[0] is None:
+            return found
+        return {"consumer": records[0].consumer, "interval": records[0].interval} | found
 
     def _pop_inputs(self, run_id: str | None) -> list[tuple[_Step, InputRange]]:
         """Take what this manager has loaded for the steps of a run that is over in this process."""

@@ -14,6 +14,9 @@ from aiopravega.blocking import PravegaClient
 from dagster_pravega.metadata.measures import (
     CLAIM_KEY,
     CONSUMER_KEY,
+    ERRORS_KEY,
+    ERRORS_TABLE_KEY,
+    FIRST_ERROR_KEY,
     FROM_HEAD_KEY,
     MARKS_KEY,
     PARTITION_KEY,
@@ -68,6 +71,9 @@ class WrittenOutput:
             WRITE_ID_KEY: record.write_id,
             GENERATION_KEY: generation,
         }
+        if record.errors is not None:
+            metadata |= {ERRORS_KEY: record.errors.rows, ERRORS_TABLE_KEY: record.errors.sink}
+            metadata |= {} if record.errors.first is None else {FIRST_ERROR_KEY: record.errors.first}
         if self.cuts is not None:
             metadata |= segments_table(client.plan(self.cuts, self.stream)) | range_measures([self.cuts])
         return metadata

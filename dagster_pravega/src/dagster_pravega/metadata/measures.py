@@ -18,9 +18,10 @@ from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, plain
 
 EVENTS_KEY: Final = "pravega/events"
-# The errors of a landing, or of all landings of a table, and the errors table that has them.
+# The errors of a landing or a write, or of all of a table or a stream; the errors table or stream that has them; one.
 ERRORS_KEY: Final = "pravega/errors"
 ERRORS_TABLE_KEY: Final = "pravega/errors_table"
+FIRST_ERROR_KEY: Final = "pravega/first_error"
 BYTES_KEY: Final = "pravega/bytes"
 RUN_EVENTS_KEY: Final = "pravega/events_of_run"
 RUN_BYTES_KEY: Final = "pravega/bytes_of_run"

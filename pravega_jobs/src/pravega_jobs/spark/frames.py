@@ -12,6 +12,7 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.names import StreamName
 from pravega_jobs.spark.options import (
     CLAIMANT_OPTION,
+    ERROR,
     FORMAT,
     METADATA_COLUMNS_OPTION,
     READ_BYTES,
@@ -84,9 +85,9 @@ def save_events(
 def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":
     """The rows of a frame as events: a frame with a column `event` as it is, the rows of others as JSON objects.
 
-    A column `routing_key` stays a column, and is not in the JSON. Times have all their microseconds; those with a zone
-    are in UTC, whatever the session's zone is, because a later try must make the same events. If the options of the
-    write have `encode`, the data source encodes all columns, and the frame stays as it is.
+    The columns `routing_key` and `_error` stay columns, and are not in the JSON. Times have all their microseconds;
+    those with a zone are in UTC, whatever the session's zone is, because a later try must make the same events. If the
+    options of the write have `encode`, the data source encodes all columns, and the frame stays as it is.
     """
     from pyspark.sql import functions
 
@@ -97,9 +98,10 @@ def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":
     untyped = {name: functions.col(name).cast("string") for name in _untyped(frame)}
     if _EVENT in frame.columns:
         return frame.withColumns(untyped) if untyped else frame
-    keys = [untyped.get(_ROUTING_KEY, functions.col(_ROUTING_KEY))] if _ROUTING_KEY in frame.columns else []
-    values = functions.struct(*(f"`{name}`" for name in frame.columns if name != _ROUTING_KEY))
-    return frame.select(functions.to_json(values, _JSON).alias(_EVENT), *keys)
+    beside = [name for name in (_ROUTING_KEY, ERROR) if name in frame.columns]
+    values = functions.struct(*(f"`{name}`" for name in frame.columns if name not in beside))
+    columns = [untyped.get(name, functions.col(name)) for name in beside]
+    return frame.select(functions.to_json(values, _JSON).alias(_EVENT), *columns)
 
 
 def _untyped(frame: "DataFrame") -> list[str]:

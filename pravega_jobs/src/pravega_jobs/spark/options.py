@@ -41,6 +41,9 @@ ON_WRITTEN_OPTION: Final = "on_written"
 REBUILD_OPTION: Final = "rebuild"
 # The work that a write is for, by which a later try of the same run and step recognises its own record. For schedulers.
 CLAIMANT_OPTION: Final = "claimant"
+# The stream of the errors of a write, the most errors, and the names of consumer and interval that they get.
+ERRORS_OPTION: Final = "errors"
+ERRORS_OPTIONS: Final = (ERRORS_OPTION, "most_errors", "consumer", "interval")
 # The columns of decoded events, as SQL writes them; see `aiopravega.schema.arrow.sql_columns`.
 COLUMNS_OPTION: Final = "columns"
 # The treatment of fields of the columns that a JSON event lacks: `null` is a value, `fail` makes the event malformed.
@@ -64,8 +67,8 @@ ERROR: Final = "_error"
 ERROR_SQL: Final = "struct<event:binary,routing_key:string,pointer:string,reason:string,schema_id:int>"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
-# Options that a scheduler reads before the options of decoding: intervals, ledger, the division of Spark's work.
-READ_BEFORE: Final = (*INTERVAL_OPTIONS, LEDGER_OPTION, *UNSPLIT)
+# Options that a scheduler reads before the options of decoding: intervals, ledger, errors, division of Spark's work.
+READ_BEFORE: Final = (*INTERVAL_OPTIONS, LEDGER_OPTION, *ERRORS_OPTIONS, *UNSPLIT)
 _SECRET_ENDS: Final = ("password", "token")
 
 

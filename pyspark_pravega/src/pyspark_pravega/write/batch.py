@@ -17,6 +17,7 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import driver
 from pyspark_pravega.write.columns import sink_columns
 from pyspark_pravega.write.partition import PartitionResult
+from pyspark_pravega.write.row_errors import RowErrors
 from pyspark_pravega.write.task import LatestTime, TaskMessage, latest_of, messages_of, write_partition, write_plain
 from pyspark_pravega.write.write_options import WriteOptions
 
@@ -39,7 +40,7 @@ class PravegaBatchWriter(DataSourceArrowWriter):
                 "a stream cannot be overwritten: use mode('append'). To start again, delete the stream or truncate it."
             )
         self._options = WriteOptions.parse(options)
-        self._columns = sink_columns(self._options, schema)
+        self._columns = sink_columns(self._options, self._options.errors.rows(schema))
         client = cluster(self._options.config).client
         warning = driver.prepare(client, self._options)
         if warning is not None:
@@ -56,14 +57,16 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         if self._job is None:
             write_plain(client, self._options, self._columns, latest.over(iterator))
             return TaskMessage(PartitionResult(), self._options.write_id, latest.time)
-        partition = write_partition(client, self._options, self._columns, self._job, latest.over(iterator))
+        errors = RowErrors(self._options.errors)
+        rows = latest.over(errors.over(iterator))
+        partition = errors.beside(write_partition(client, self._options, self._columns, self._job, rows))
         return TaskMessage(partition, self._options.write_id, latest.time)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
         client = cluster(self._options.config).client
         if self._job is not None and self._job.done is not None:
-            driver.already_written(self._options, self._job.done, _partitions(messages))
+            driver.already_written(client, self._options, self._job.done, _partitions(messages))
             return
         if self._job is not None:
             driver.commit(client, self._options, self._job, _partitions(messages))

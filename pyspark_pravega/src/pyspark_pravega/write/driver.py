@@ -6,13 +6,24 @@ Spark calls each step in a separate process: they share no state but the values 
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import PravegaError, ScopeNotFoundError, StreamNotFoundError, StreamSealedError
-from aiopravega.ledger import CommitRecord, Fingerprint, PartitionCommit, WriteJob, check_same, refuse_used
+from aiopravega.ledger import (
+    CommitRecord,
+    Fingerprint,
+    PartitionCommit,
+    WriteJob,
+    check_same,
+    check_same_errors,
+    refuse_used,
+)
+from pravega_jobs.landing.write_errors import ErrorsOfWrite
 from pyspark_pravega.write.partition import PartitionResult
+from pyspark_pravega.write.row_errors import errors_of
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
 
 logger = logging.getLogger(__name__)
@@ -73,7 +84,7 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
         A warning for the user, once for each job: the stream cannot be marked with its ledger. None: no warning.
 
     Raises:
-        NotFoundError: scope or stream is missing and may not be made.
+        NotFoundError: scope or stream is missing and may not be made; or the errors stream is missing.
         WrongLedgerError: another ledger remembers the stream's writes, or this one was emptied since.
     """
     prepare_stream(client, options)
@@ -81,6 +92,9 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
         warning = ledger.mark(options.stream)
+        errors = _errors(client, options)
+        if errors is not None:
+            errors.check()
         _protocol(client, options).finish_unfinished(options.stream)
         return warning
     return None
@@ -100,15 +114,19 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
     return begun
 
 
-def already_written(options: WriteOptions, record: CommitRecord, partitions: Sequence[PartitionResult]) -> None:
+def already_written(
+    client: PravegaClient, options: WriteOptions, record: CommitRecord, partitions: Sequence[PartitionResult]
+) -> None:
     """Compare the rows with the ones of a write that was done before, if the options ask for it, and log that.
 
     Raises:
-        WriteIdReusedError: the write was done with other rows.
+        WriteIdReusedError: the write was done with other rows or errors.
     """
     compared = "on_written=skip: the rows of this run were not compared"
     if options.on_written is not OnWritten.SKIP:
         compared = check_same(record, _all_rows(partitions))
+        errors = _errors(client, options, partitions)
+        check_same_errors(record, None if errors is None else errors.note())
     logger.warning(
         "%s is already written: %s, by attempt %s (%s); nothing is written again",
         record.name,
@@ -135,10 +153,14 @@ def commit(
 
     Raises:
         WriteIdReusedError: this has completed an earlier attempt, which holds other rows than this one.
+        TooManyErrorsError: there are more errors than the options allow.
         PravegaError: see `CommitProtocol.commit`.
     """
     commits = sorted(commits_of(partitions), key=lambda each: each.partition)
     times = [partition.witnessed_at for partition in partitions if partition.witnessed_at is not None]
+    errors = _errors(client, options, partitions)
+    if errors is not None and job.lost is None:  # an earlier attempt has decided about its errors
+        job = replace(job, errors=errors.put(sum(each.events for each in commits)))
     record = _protocol(client, options).commit(job, commits, max(times, default=None))
     if job.lost is not None and options.on_written is not OnWritten.SKIP:
         check_same(record, _all_rows(partitions))
@@ -179,6 +201,12 @@ def commits_of(partitions: Sequence[PartitionResult]) -> list[PartitionCommit]:
 
 def _all_rows(partitions: Sequence[PartitionResult]) -> Fingerprint:
     return sum((partition.rows for partition in partitions), Fingerprint())
+
+
+def _errors(
+    client: PravegaClient, options: WriteOptions, partitions: Sequence[PartitionResult] = ()
+) -> ErrorsOfWrite | None:
+    return errors_of(client, options.errors, (options.stream, options.write_id, options.rebuild), partitions)
 
 
 def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:

@@ -111,12 +111,14 @@ class PartitionResult:
     """The result of a task: `commit` has its transaction for the driver; None if it has none to commit.
 
     `rows` is the fingerprint of its rows, written or not, if they are to be compared. `witnessed_at` is a time after
-    the transaction was opened, by a segment store's clock.
+    the transaction was opened, by a segment store's clock. `errors` are the errors of the rows, as `Sieve.packed`
+    gives them; None: there are none.
     """
 
     commit: PartitionCommit | None = None
     rows: Fingerprint = field(default_factory=Fingerprint)
     witnessed_at: datetime | None = None
+    errors: bytes | None = None
 
 
 class TransactionWriter:

@@ -22,6 +22,7 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import driver
 from pyspark_pravega.write.columns import sink_columns
 from pyspark_pravega.write.partition import PartitionResult
+from pyspark_pravega.write.row_errors import RowErrors
 from pyspark_pravega.write.task import (
     LatestTime,
     TaskMessage,
@@ -56,7 +57,7 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
                 "a stream cannot be overwritten, which outputMode('complete') asks for: use outputMode('append')"
             )
         self._options = WriteOptions.parse(options, streaming=True)
-        self._columns = sink_columns(self._options, schema)
+        self._columns = sink_columns(self._options, self._options.errors.rows(schema))
         # With a batch's name it gives the id of the attempt, the same in all tasks.
         self._planned = uuid4()
         client = cluster(self._options.config).client
@@ -77,7 +78,9 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
             write_plain(client, options, self._columns, latest.over(iterator))
             return TaskMessage(PartitionResult(), name, latest.time)
         begun = driver.begin(client, options, uuid5(self._planned, name))
-        partition = write_partition(client, options, self._columns, begun, latest.over(iterator))
+        errors = RowErrors(options.errors)
+        rows = latest.over(errors.over(iterator))
+        partition = errors.beside(write_partition(client, options, self._columns, begun, rows))
         return TaskMessage(partition, name, latest.time, begun)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
@@ -96,7 +99,7 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         ):  # an earlier attempt has done the write, or another one meanwhile
             if driver.commits_of(partitions):
                 driver.abandon(client, options, jobs[0], partitions)
-            driver.already_written(options, begun.done, partitions)
+            driver.already_written(client, options, begun.done, partitions)
             return
         if begun is not None:
             driver.commit(client, options, begun, partitions)

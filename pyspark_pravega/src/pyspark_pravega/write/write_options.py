@@ -21,6 +21,7 @@ from pravega_jobs.decoding.options import DECODE_OPTIONS, Format
 from pravega_jobs.spark.options import (
     CLAIMANT_OPTION,
     CONNECTION_OPTIONS,
+    ERRORS_OPTIONS,
     INTERVAL_OPTIONS,
     LEDGER_OPTION,
     ON_WRITTEN_OPTION,
@@ -32,6 +33,7 @@ from pravega_jobs.spark.options import (
     WRITE_ID_OPTION,
 )
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
+from pyspark_pravega.write.error_options import ErrorOptions
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600
@@ -82,6 +84,7 @@ WRITE_OPTIONS: Final = (
     ON_WRITTEN_OPTION,
     REBUILD_OPTION,
     CLAIMANT_OPTION,
+    *ERRORS_OPTIONS,
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
@@ -139,7 +142,7 @@ class WriteOptions:
 
     `write_id` names the write: a write that is done under this name is not done again. If the user gives none, the name
     is random: the tasks of a job may be retried, but a job that runs again writes again. `on_written` is the rule for a
-    used write id; `rebuild` is the generation of the write, `claimant` the work that it is for. The ledger
+    used write id; `rebuild` is the generation, `claimant` the work that it is for; `errors` go elsewhere. The ledger
     of writes is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for at least
     `ledger_retain`.
     """
@@ -157,6 +160,7 @@ class WriteOptions:
     on_written: OnWritten
     rebuild: int
     claimant: str | None
+    errors: ErrorOptions
     ledger_scope: str
     ledger_table: str
     ledger_retain: float
@@ -225,11 +229,7 @@ class WriteOptions:
             mode=mode,
             columns=ColumnOptions(given.text(_ROUTER), time, encode.format is not Format.RAW),
             encode=encode,
-            times=TimeOptions(
-                given.time_unit(),
-                given.number(_TIME_DELAY, 0) or 0,
-                given.text(_TIME_WRITER),
-            ),
+            times=TimeOptions(given.time_unit(), given.number(_TIME_DELAY, 0) or 0, given.text(_TIME_WRITER)),
             lease=_lease(given, _DEFAULT_STREAMING_LEASE_MS if streaming else _DEFAULT_LEASE_MS),
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
@@ -237,6 +237,7 @@ class WriteOptions:
             on_written=on_written,
             rebuild=given.number(REBUILD_OPTION) or 1,
             claimant=given.text(CLAIMANT_OPTION),
+            errors=ErrorOptions.parse(given, stream, exactly_once=mode is WriterMode.EXACTLY_ONCE),
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,

@@ -1,0 +1,57 @@
+"""Rows with an error, in a write: tasks take them out, and the driver puts them into their stream before it decides."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.names import StreamName
+from pravega_jobs.error_rows import Sieve
+from pravega_jobs.landing.write_errors import ErrorsOfWrite, errors_of_write
+from pyspark_pravega.write.error_options import ErrorOptions
+from pyspark_pravega.write.partition import PartitionResult
+
+
+class RowErrors:
+    """Takes rows with an error out of the batches of a task."""
+
+    def __init__(self, options: ErrorOptions) -> None:
+        self._sieve = None if options.sink is None else Sieve()
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows without an error, without that column.
+
+        Raises:
+            LandingError: there are too many bytes of errors.
+        """
+        return iter(batches) if self._sieve is None else self._sieve.sift(batches)
+
+    def beside(self, partition: PartitionResult) -> PartitionResult:
+        """The result of the task with its errors, for the driver."""
+        packed = None if self._sieve is None else self._sieve.packed()
+        return partition if packed is None else replace(partition, errors=packed[0].as_py())
+
+
+def errors_of(
+    client: PravegaClient,
+    options: ErrorOptions,
+    write: tuple[StreamName, str, int],
+    partitions: Sequence[PartitionResult] = (),
+) -> ErrorsOfWrite | None:
+    """The errors of the tasks of a write; None: errors are not kept.
+
+    Args:
+        client: a connected client.
+        options: of the errors.
+        write: the stream of the rows, the write id, and the generation.
+        partitions: the results of the tasks.
+
+    Raises:
+        LandingError: there are too many bytes of errors.
+    """
+    found = errors_of_write(client, *write, options.sink, options.most, options.consumer, options.interval)
+    if found is not None:
+        for partition in partitions:
+            found.sieve.unpack(partition.errors)
+    return found

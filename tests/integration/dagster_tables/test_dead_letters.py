@@ -1,0 +1,73 @@
+"""Dead letters of assets that are written to a stream: by one decision, in metadata, and judged by the check."""
+
+import json
+from typing import Any
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from aiopravega import StreamName
+from dagster_pravega import PravegaResource, build_landed_errors_check, pravega_stream_spec
+
+OPTIONS = {"decode": "json", "columns": "id long", "on_error": "dead", "missing_fields": "fail"}
+
+
+@pytest.fixture
+def dead(client, scope) -> StreamName:
+    assert client.create_stream(f"{scope}/dead")
+    return StreamName(scope, "dead")
+
+
+@pytest.fixture
+def materialize(stream, sink, dead, manager, instance, client):
+    """Materializes the orders that can be decoded, with the check of the errors."""
+    with client.writer(stream) as writer:
+        writer.write_many([b'{"id": %d}' % number for number in range(5)])
+        writer.write_many([b"no json", b'{"other": 1}'])
+    spec = pravega_stream_spec(str(stream), options=OPTIONS)
+
+    def materialize(most_errors: str = "50%") -> Any:
+        options = {"errors": f"stream:{dead}", "most_errors": most_errors}
+
+        @dg.asset(
+            name="clean",
+            ins={"rides": dg.AssetIn(spec.key, input_manager_key="tables")},
+            io_manager_key="tables",
+            metadata={"pravega/stream": str(sink), "pravega/options": options},
+        )
+        def clean(rides: pl.LazyFrame) -> pl.LazyFrame:
+            return rides
+
+        check = build_landed_errors_check(
+            clean, table=f"stream:{sink}", errors=f"stream:{dead}", warn_errors=1, error_errors=10
+        )
+        resources = {"tables": manager, "pravega": PravegaResource(controller_uri=client.config.controller_uri)}
+        return dg.materialize(
+            [spec, clean, check], selection=["clean"], resources=resources, instance=instance, raise_on_error=False
+        )
+
+    return materialize
+
+
+def test_letters_are_counted_in_metadata_and_judged_by_the_check(materialize, contents, sink, dead):
+    done = materialize()
+    assert done.success
+    [event] = done.get_asset_materialization_events()
+    metadata = {name: entry.value for name, entry in event.materialization.metadata.items()}
+    assert (metadata["pravega/events"], metadata["pravega/errors"]) == (5, 2)
+    assert metadata["pravega/errors_table"] == f"stream:{dead}"
+    assert ": cannot be decoded as Json" in metadata["pravega/first_error"]
+    assert contents(sink) == [f'{{"id":{number}}}' for number in range(5)]
+    assert sorted(json.loads(each)["reason"][:10] for each in contents(dead)) == ["cannot be "] * 2
+    [judged] = done.get_asset_check_evaluations()
+    assert (judged.passed, judged.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert judged.description == "2 events are errors"
+
+
+def test_more_letters_than_allowed_fail_the_asset_and_leave_nothing(materialize, contents, sink, dead):
+    done = materialize("1%")
+    assert not done.success
+    [failure] = done.get_step_failure_events()
+    assert "most_errors is 1%" in str(failure.step_failure_data.user_failure_data or failure.step_failure_data.error)
+    assert contents(sink) == contents(dead) == []
