@@ -395,18 +395,3 @@ def test_errors_tables(open_page, fill, capsys):
     assert (lines[0], lines[-2], lines[-1].split("/")[-1]) == ("1 2", "2 1", "orders-errors 1")
     texts = "counted", "no json", "it has no field 'price'", "2026-01-05 2 2 1 cannot"
     assert [text for text in texts if text not in printed] == [], printed
-
-
-def test_dead_letters(open_page, fill, capsys):
-    fill("orders", b'{"id": 1, "price": 0.5}', b'{"id": 2}', b"no json", b'{"id": 3, "price": 2}')
-
-    page = open_page("dead-letters")
-    page.run(1)
-    assert page.command("pravega dead list")[1] == page.command("pravega dead show")[1] == 0
-    page.run()
-    assert page.command("pravega dead replay")[1] == 1
-
-    printed = capsys.readouterr().out
-    assert printed.splitlines()[0] == "2 2"
-    assert "2026-01-05 2 1 1 cannot be decoded" in printed
-    assert [text for text in ("counted", "no json", "it has no field 'price'") if text not in printed] == [], printed

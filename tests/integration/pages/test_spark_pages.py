@@ -228,3 +228,18 @@ def test_write_changes(open_page, spark, scope, read):
 
     operations = [json.loads(row.event)["op"] for row in read("inv.public.orders").collect()]
     assert sorted(operations) == ["c", "d", "u"]
+
+
+def test_dead_letters(open_page, fill, spark, capsys):
+    fill("orders", b'{"id": 1, "price": 0.5}', b'{"id": 2}', b"no json", b'{"id": 3, "price": 2}')
+
+    page = open_page("dead-letters").give(spark=spark)
+    page.run(1)
+    assert page.command("pravega dead list")[1] == page.command("pravega dead show")[1] == 0
+    page.run()
+    assert page.command("pravega dead replay")[1] == 1
+
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0] == "2 2"
+    assert "2026-01-05 2 1 1 cannot be decoded" in printed
+    assert [text for text in ("counted", "no json", "it has no field 'price'") if text not in printed] == [], printed
