@@ -104,8 +104,8 @@ def test_a_command_replays_through_a_function(streams, events, clean, tmp_path, 
         "    return rows.select(id=pl.coalesce('id', 'other'), routing_key=pl.lit('one'))\n"
     )
     monkeypatch.chdir(tmp_path)
-    words = ("dead", "replay", f"stream:{target}", "-o", "decode=json", "-o", "columns=id long, other int")
-    words += ("--with", "mending_orders:named", "--consumer", "lake")
+    words = ["dead", "replay", f"stream:{target}", "-o", "decode=json", "-o", "columns=id long, other int"]
+    words += ["--with", "mending_orders:named", "--consumer", "lake"]
     assert run(*words) == (1, "")
     code, text = run(*words, "--yes", "--json")
     [done] = json.loads(text)

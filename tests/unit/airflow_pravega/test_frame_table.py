@@ -78,7 +78,7 @@ def test_rules_that_cannot_work_are_refused_by_name(tmp_path, rules, names):
         (("nothing", None, "delta:/orders", ()), "does not say what kind of table it is"),
     ],
 )
-def test_errors_of_a_result_that_have_nowhere_to_go_are_refused(given, message):
+def test_errors_of_a_result_that_have_nowhere_to_go_are_refused(given: tuple[Any, Any, Any, Any], message: str):
     with pytest.raises((ConfigurationError, AirflowFailException), match=message):
         check_result_errors(*given, (None, None, None))
     check_result_errors("{{ templated }}", "shop/clean", None, (), (None, None, None))

@@ -96,7 +96,7 @@ def check_write_errors(errors: "LandingTable | ErrorsSink | str") -> ErrorsStrea
     """The errors stream of a write, or of its text `stream:scope/name`.
 
     Raises:
-        ConfigurationError: it is no stream.
+        ConfigurationError: it is not a stream.
     """
     found = ErrorsStream.of_text(errors) if isinstance(errors, str) else errors
     if not isinstance(found, ErrorsStream):

@@ -162,8 +162,8 @@ class Mender:
         for row, (text, event) in enumerate(zip(found["pointer"].to_pylist(), events.to_pylist(), strict=True)):
             pointer = _pointer(text, event, errors, stream)
             by_segment.setdefault(pointer.segment, []).append((pointer.offset, row))
-        for segment, places in sorted(by_segment.items(), key=lambda each: (str(each[0].stream), each[0].to_int())):
-            at = np.array(sorted(places), np.int64)
+        for segment, events_of in sorted(by_segment.items(), key=lambda each: (str(each[0].stream), each[0].to_int())):
+            at = np.array(sorted(events_of), np.int64)
             decoding = self._decoding(segment.stream)
             yield decoding.batch(events.take(positions(at[:, 1])), at[:, 0].copy(), segment)
             decoding.finish(segment)
