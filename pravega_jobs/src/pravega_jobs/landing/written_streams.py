@@ -88,7 +88,7 @@ class NotedErrors:
 
 
 async def _records(client: PravegaClient, stream: StreamName, ledger: str | None) -> list[CommitRecord]:
-    """The newest generations that are done of all writes to a stream, without writes to a deleted stream of its name."""
+    """The newest generations that are done of all writes to a stream, but not to a deleted stream of its name."""
     first = (await client.asynchronous.controller.first_segment(stream)).number
     commits = client.asynchronous.commit_ledger(*ledger_name(ledger, stream.scope))
     found = [
