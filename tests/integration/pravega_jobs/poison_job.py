@@ -18,12 +18,12 @@ LAX = {"decode": "json", "columns": "oid long", "missing_fields": "fail"}
 
 
 def die_at(function: str, call: str) -> None:
-    """Have this process killed where a function of this name is called for the first time, or a later one."""
+    """Have this process killed where a function of this qualified name is called for the first time, or a later one."""
     left = int(call)
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         nonlocal left
-        if event == "call" and frame.f_code.co_name == function:
+        if event == "call" and frame.f_code.co_qualname == function:
             left -= 1
             if not left:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -21,10 +21,11 @@ __all__ = ["client", "scope"]
 EVERYTHING = StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded())
 # Functions at whose calls a job is killed, and the states of the errors then: the errors are decided and not committed,
 # then so are the rows, and then another process is to finish these.
+COMMIT = "Completion.commit"
 KILLS = [
-    (("_commit_all", "1"), []),
-    (("_commit_all", "2"), ["not counted"]),
-    (("finish", "1"), ["not counted"]),
+    ((COMMIT, "1"), []),
+    ((COMMIT, "2"), ["not counted"]),
+    (("Completion.complete", "1"), ["not counted"]),
 ]
 
 
@@ -80,7 +81,7 @@ def test_each_row_is_there_once_and_each_poison_event_a_letter(client, scope, jo
     good = sorted(set(range(count)) - bad)
     assert sorted(json.loads(event.data)["id"] for event in client.read(EVERYTHING, clean)) == good
 
-    assert job("replay", "_commit_all", "1") == -signal.SIGKILL
+    assert job("replay", COMMIT, "1") == -signal.SIGKILL
     assert sorted([job("replay"), job("replay")]) in ([0, 0], [0, poisoned])
     assert sorted(json.loads(each)["id"] for each in official(CLEAN)) == list(range(count))
     letters = sorted(base64.b64decode(json.loads(each)["event"]) for each in official(DEAD))
