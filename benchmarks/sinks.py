@@ -55,7 +55,7 @@ def _counted() -> Iterator[list[None]]:
 
     with (
         mock.patch.object(Connection, "send", counting(Connection.send)),
-        mock.patch.object(Rpc, "_attempt", counting(Rpc._attempt)),
+        mock.patch.object(Rpc, "_attempt", counting(vars(Rpc)["_attempt"])),
     ):
         yield sent
 
