@@ -163,18 +163,23 @@ def test_frames(open_page, client, scope, fill, capsys, tmp_path):
     assert set(pl.read_delta(str(tmp_path / "newest"))["carrier"]) == set(worst)
 
 
-def test_several_sinks(open_page, client, scope, fill, capsys):
+def test_several_sinks(open_page, spark, client, scope, fill, capsys):
     fill(
         "flights", *(json.dumps({"carrier": each, "delay": delay}).encode() for each, delay in (("AA", 5), ("UA", 60)))
     )
     for name in ("punctual", "delayed", "east", "west"):
         fill(name)
-    open_page("several-sinks").run()
+    page = open_page("several-sinks").run()
     said = capsys.readouterr().out
     assert said.splitlines()[:3] == ["2", "delayed 1", "punctual 1"]
     assert said.count(f"{scope}/delayed, {scope}/punctual") == 2  # `verify` and `finish`; `list` has a line for each
     assert said.count(f"{scope}/punctual") == said.count(f"{scope}/delayed") == 3
     assert len(list(client.read_visible(f"{scope}/west", "regions 2026-01-05"))) == 1
+    batch = spark.createDataFrame([("AA", "east"), ("UA", "west"), ("US", "west")], "carrier string, region string")
+    for _ in range(2):
+        page.names["divide"](batch, 0)
+    assert len(list(client.read_visible(f"{scope}/west", "regions/0"))) == 2
+    assert len(client.written(f"{scope}/east", "regions/0")) == 1
 
 
 def test_sql(open_page, client, scope, fill, capfd, tmp_path):
