@@ -24,6 +24,7 @@ from dagster_pravega.checks.group_lag import build_reader_group_lag_check
 from dagster_pravega.checks.lag import build_stream_lag_check
 from dagster_pravega.checks.landed_errors import build_landed_errors_check
 from dagster_pravega.checks.partition_freshness import build_partition_freshness_check
+from dagster_pravega.checks.replay import build_replay_check
 from dagster_pravega.checks.row_count import build_row_count_check
 from dagster_pravega.components.cdc_component import PravegaCdcComponent
 from dagster_pravega.components.component import PravegaStreamComponent
@@ -94,6 +95,7 @@ __all__ = [
     "build_partition_freshness_check",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
+    "build_replay_check",
     "build_row_count_check",
     "build_schema_drift_check",
     "build_schema_gate",
