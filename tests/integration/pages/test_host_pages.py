@@ -86,16 +86,15 @@ def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path):
     assert "<h1>Replay of jobs:worst_delays" in (tmp_path / "replay.html").read_text()
     page.run(dag.number, check.number)
     assert names["dag"].task_ids == ["replay"]
-    check = names["same_as_last_monday"]
-    job = dg.define_asset_job("job", selection=dg.AssetSelection.checks(check))
+    checks = dg.define_asset_job("checks", selection=dg.AssetSelection.checks(names["same_as_last_monday"]))
     resources = {"pravega": dagster_pravega.PravegaResource()}
     found = dg.Definitions(
-        assets=[dg.AssetSpec(next(iter(check.check_keys)).asset_key)],
-        asset_checks=[check],
-        jobs=[job],
+        assets=[dg.AssetSpec(["examples", "delays"])],
+        asset_checks=[names["same_as_last_monday"]],
+        jobs=[checks],
         resources=resources,
     )
-    [done] = found.resolve_job_def("job").execute_in_process().get_asset_check_evaluations()
+    [done] = found.resolve_job_def("checks").execute_in_process().get_asset_check_evaluations()
     assert done.passed
 
 
