@@ -21,7 +21,7 @@ from dagster_pravega import (
     PravegaResource,
     PravegaSparkIOManager,
     StreamRead,
-    complete_partitions_sensor,
+    build_complete_partitions_sensor,
     pravega_stream_spec,
 )
 
@@ -48,7 +48,7 @@ def flights_of_month(context: dg.AssetExecutionContext, flights: StreamRead) -> 
     return flights.done({"path": dg.MetadataValue.path(path)})
 
 
-complete_months = complete_partitions_sensor(
+complete_months = build_complete_partitions_sensor(
     "complete_months", stream=FLIGHTS, partitions_def=MONTHS, target=[flights_of_month]
 )
 

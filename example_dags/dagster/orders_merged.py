@@ -19,15 +19,15 @@ import dagster as dg
 from dagster_pravega import (
     PravegaResource,
     PravegaSparkIOManager,
+    build_cdc_asset,
     build_stream_lag_check,
-    pravega_cdc_asset,
     pravega_stream_spec,
 )
 
 STREAM = os.environ.get("CHANGES_STREAM", "examples/inv.public.orders")
 changes = pravega_stream_spec(STREAM, description="Changes of public.orders, by Debezium")
 
-orders = pravega_cdc_asset(
+orders = build_cdc_asset(
     changes,
     key=["lake", "orders"],
     table=os.environ.get("CHANGES_TABLE", f"delta:{gettempdir()}/orders_merged"),

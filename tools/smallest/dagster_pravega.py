@@ -2,9 +2,9 @@
 
 import dagster as dg
 
-from dagster_pravega import PravegaResource, observe_pravega_stream, pravega_stream_spec
+from dagster_pravega import PravegaResource, build_observed_stream, pravega_stream_spec
 
 visits = pravega_stream_spec("smallest/visits")
 defs = dg.Definitions(assets=[visits], resources={"pravega": PravegaResource()})
 dg.Definitions.validate_loadable(defs)
-assert callable(observe_pravega_stream)
+assert callable(build_observed_stream)

@@ -1,14 +1,17 @@
 """Pravega for Dagster: resources, stream assets, IO managers over Spark and over Arrow."""
 
+import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 
-from dagster_pravega.assets.cdc import pravega_cdc_asset
+from dagster_pravega.assets.cdc import build_cdc_asset
 from dagster_pravega.assets.external import build_external_assets
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
-from dagster_pravega.assets.observed import observe_pravega_stream
+from dagster_pravega.assets.observed import build_observed_stream
 from dagster_pravega.assets.services import build_debezium_server, build_flink_job
 from dagster_pravega.automation.conditions import PravegaCondition
 from dagster_pravega.automation.late import PravegaAutomationSensor
@@ -37,6 +40,7 @@ from dagster_pravega.io.remote_range import HandedRange
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.spec import pravega_output, pravega_stream_spec
+from dagster_pravega.metadata.stream_input import StreamInput
 from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
@@ -47,7 +51,7 @@ from dagster_pravega.resources.schema_registry import SchemaRegistryResource
 from dagster_pravega.resources.services import HttpServiceResource
 from dagster_pravega.resources.sessions import spark_session
 from dagster_pravega.resources.stores import IcebergCatalog, LandingDatabase, ObjectStore
-from dagster_pravega.sensors.complete_partitions import complete_partitions_sensor
+from dagster_pravega.sensors.complete_partitions import build_complete_partitions_sensor
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
 from dagster_pravega.sensors.late_sensor import build_late_events_sensor
@@ -74,10 +78,13 @@ __all__ = [
     "SchemaRegistryResource",
     "StreamBatches",
     "StreamCutPartitions",
+    "StreamInput",
     "StreamRead",
     "build_automation_sensor",
+    "build_cdc_asset",
     "build_cdc_drift_check",
     "build_cdc_ghost_check",
+    "build_complete_partitions_sensor",
     "build_cut_backfill",
     "build_data_gate",
     "build_debezium_check",
@@ -92,6 +99,7 @@ __all__ = [
     "build_late_events_sensor",
     "build_ledger_maintenance",
     "build_observation_sensor",
+    "build_observed_stream",
     "build_partition_freshness_check",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
@@ -103,13 +111,28 @@ __all__ = [
     "build_stream_freshness_check",
     "build_stream_lag_check",
     "build_table_upkeep",
-    "complete_partitions_sensor",
     "hand_over",
-    "observe_pravega_stream",
-    "pravega_cdc_asset",
     "pravega_output",
     "pravega_stream_spec",
     "spark_session",
 ]
 
 DagsterLibraryRegistry.register("dagster-pravega", version("dagster-pravega"), is_dagster_package=False)
+
+# Names of earlier builds. Functions that make definitions begin with `build_` now.
+_FORMER: Final[Mapping[str, str]] = {
+    "complete_partitions_sensor": "build_complete_partitions_sensor",
+    "observe_pravega_stream": "build_observed_stream",
+    "pravega_cdc_asset": "build_cdc_asset",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of this module
+
+    def __getattr__(name: str) -> Any:
+        """The function of a former name, with a warning."""
+        if name in _FORMER:
+            now = _FORMER[name]
+            warnings.warn(f"dagster_pravega.{name} is now {now}", DeprecationWarning, stacklevel=2)
+            return globals()[now]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

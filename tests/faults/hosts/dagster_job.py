@@ -23,8 +23,8 @@ from dagster_pravega import (
     PravegaArrowIOManager,
     PravegaResource,
     PravegaSparkIOManager,
+    build_cdc_asset,
     build_landed_asset,
-    pravega_cdc_asset,
     pravega_stream_spec,
 )
 
@@ -63,7 +63,7 @@ def assets_of(run: dict[str, Any]) -> list[Any]:
     if run["sink"] == "merge":
         return [
             source,
-            pravega_cdc_asset(
+            build_cdc_asset(
                 source,
                 key="merged",
                 table=run["table"],

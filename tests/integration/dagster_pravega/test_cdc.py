@@ -19,7 +19,7 @@ from tests.integration.pyspark_pravega.debezium_events import made as change
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
-from dagster_pravega import LandingDatabase, StreamCutPartitions, pravega_cdc_asset, pravega_stream_spec
+from dagster_pravega import LandingDatabase, StreamCutPartitions, build_cdc_asset, pravega_stream_spec
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_merged.py"
 LAKE = dg.AssetKey(["lake", "orders"])
@@ -69,7 +69,7 @@ def run(manager, instance, metadata_of):
 
 
 def merging(spec, table, columns="id int, note string", **arguments):
-    return pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns=columns, **arguments)
+    return build_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns=columns, **arguments)
 
 
 def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, kill_after_write, table):
@@ -177,7 +177,7 @@ def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
         with pytest.raises(ConfigurationError, match=message):
             merging(spec, **arguments)
     with pytest.raises(ConfigurationError, match="must name the columns that identify a row"):
-        pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows=[], since="last")
+        build_cdc_asset(spec, key=LAKE, table=table, key_of_rows=[], since="last")
 
 
 def test_the_example_keeps_a_table(stream, write, instance, pravega_config, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from dagster_pravega import (
     PravegaResource,
     PravegaSparkIOManager,
     StreamRead,
-    complete_partitions_sensor,
+    build_complete_partitions_sensor,
     pravega_stream_spec,
 )
 
@@ -196,7 +196,7 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, d
 def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, client, scope, pravega_config):
     (spec, day), _ = day_asset
     pravega = PravegaResource(controller_uri=pravega_config.controller_uri)
-    sensor = complete_partitions_sensor("complete", stream=str(timed), partitions_def=DAYS, target=[day])
+    sensor = build_complete_partitions_sensor("complete", stream=str(timed), partitions_def=DAYS, target=[day])
     definitions = dg.Definitions(
         assets=[spec, day],
         sensors=[sensor],
@@ -221,7 +221,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     @dg.asset(partitions_def=hours)
     def hour() -> None: ...
 
-    hourly = complete_partitions_sensor("hourly", stream=str(timed), partitions_def=hours, target=[hour])
+    hourly = build_complete_partitions_sensor("hourly", stream=str(timed), partitions_def=hours, target=[hour])
     of_hours = dg.Definitions([hour], sensors=[hourly])
     with dg.build_sensor_context(resources={"pravega": pravega}, definitions=of_hours) as context:
         found = hourly.evaluate_tick(context)
@@ -234,7 +234,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
         @dg.asset(partitions_def=by_region)
         def day_of_region() -> None: ...
 
-        regional = complete_partitions_sensor(
+        regional = build_complete_partitions_sensor(
             "regional", stream=str(timed), partitions_def=by_region, target=[day_of_region]
         )
         given: dict[str, Any] = {"definitions": dg.Definitions([day_of_region], sensors=[regional]), "cursor": key(2)}
@@ -257,7 +257,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     @dg.asset(partitions_def=past)
     def past_day() -> None: ...
 
-    ended = complete_partitions_sensor("ended", stream=str(timed), partitions_def=past, target=[past_day])
+    ended = build_complete_partitions_sensor("ended", stream=str(timed), partitions_def=past, target=[past_day])
     of_past = dg.Definitions([past_day], sensors=[ended])
     with dg.build_sensor_context(resources={"pravega": pravega}, definitions=of_past) as context:
         skipped = ended.evaluate_tick(context)
@@ -265,6 +265,6 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     assert "all partitions end before its first watermark, at 2013-01-01" in str(skipped.skip_message)
 
     assert client.create_stream(f"{scope}/silent", ScalingPolicy.fixed(1))
-    silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
+    silent = build_complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
     with dg.build_sensor_context(resources={"pravega": pravega}) as context:
         assert "no watermarks" in str(silent.evaluate_tick(context).skip_message)

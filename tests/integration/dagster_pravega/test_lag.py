@@ -12,10 +12,10 @@ from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.ledger import Interval
 from dagster_pravega import (
     PravegaResource,
+    build_observed_stream,
     build_reader_group_lag_check,
     build_reader_group_sensor,
     build_stream_lag_check,
-    observe_pravega_stream,
     pravega_stream_spec,
 )
 
@@ -120,7 +120,7 @@ def test_what_was_removed_before_it_was_processed_is_an_error(check, record, app
 
 
 def test_an_observation_has_a_new_version_only_after_a_write(stream, append, resources, instance, client):
-    observed = observe_pravega_stream(pravega_stream_spec(str(stream), options={"decode": "json"}))
+    observed = build_observed_stream(pravega_stream_spec(str(stream), options={"decode": "json"}))
 
     def observe():
         result = observe_assets([observed], resources=resources, instance=instance)

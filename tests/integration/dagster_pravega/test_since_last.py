@@ -4,9 +4,9 @@ import dagster as dg
 import pytest
 
 from aiopravega.ledger import IntervalState
-from dagster_pravega import StreamRead, pravega_stream_spec
+from dagster_pravega import StreamInput, StreamRead, pravega_stream_spec
 
-LAST = {"pravega/since": "last", "pravega/consumer": "pages"}
+LAST = StreamInput(since="last", consumer="pages").metadata()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from dagster_pravega import PravegaArrowIOManager, PravegaResource, observe_pravega_stream, pravega_stream_spec
+from dagster_pravega import PravegaArrowIOManager, PravegaResource, build_observed_stream, pravega_stream_spec
 
 SCOPE = "dagster-observed"
 # A run waits here until the test has removed the file.
@@ -15,7 +15,7 @@ GATE = Path(os.environ["DAGSTER_HOME"]) / "gate"
 _POLL_SECONDS = 0.1
 
 stream = pravega_stream_spec(f"{SCOPE}/rides", key="rides")
-rides = observe_pravega_stream(stream, automation_condition=dg.AutomationCondition.on_cron("* * * * *"))
+rides = build_observed_stream(stream, automation_condition=dg.AutomationCondition.on_cron("* * * * *"))
 
 
 @dg.asset(

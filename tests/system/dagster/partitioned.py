@@ -10,8 +10,8 @@ from dagster_pravega import (
     PravegaResource,
     StreamBatches,
     StreamCutPartitions,
+    build_complete_partitions_sensor,
     build_cut_backfill,
-    complete_partitions_sensor,
     pravega_stream_spec,
 )
 
@@ -78,7 +78,7 @@ defs = dg.Definitions(
     assets=[timed, rides, days, counts_of_days, halves, regions, copies],
     jobs=[build_cut_backfill("plan_history", partitions_def=history)],
     sensors=[
-        complete_partitions_sensor(
+        build_complete_partitions_sensor(
             f"complete_{asset.key.to_user_string()}",
             stream=f"{SCOPE}/timed",
             partitions_def=definition,

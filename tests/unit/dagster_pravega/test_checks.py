@@ -13,10 +13,10 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.sql_columns import sql_type
 from dagster_pravega import (
     build_decode_errors_check,
+    build_observed_stream,
     build_row_count_check,
     build_schema_drift_check,
     build_stream_freshness_check,
-    observe_pravega_stream,
     pravega_stream_spec,
 )
 from dagster_pravega.metadata.columns import SCHEMA_KEY, arrow_schema
@@ -76,7 +76,7 @@ def test_a_freshness_policy_stays_with_the_stream_and_its_observation():
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=1))
     spec = pravega_stream_spec("shop/orders", freshness_policy=policy)
     assert spec.freshness_policy == policy
-    assert observe_pravega_stream(spec).specs_by_key[spec.key].freshness_policy == policy
+    assert build_observed_stream(spec).specs_by_key[spec.key].freshness_policy == policy
 
 
 @pytest.mark.parametrize(

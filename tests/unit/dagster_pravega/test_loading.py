@@ -10,6 +10,8 @@ from dagster_pravega import (
     PravegaSparkIOManager,
     SchemaRegistryResource,
     StreamCutPartitions,
+    build_cdc_asset,
+    build_complete_partitions_sensor,
     build_cut_backfill,
     build_debezium_check,
     build_debezium_streams,
@@ -17,15 +19,13 @@ from dagster_pravega import (
     build_kept_table,
     build_landed_asset,
     build_ledger_maintenance,
+    build_observed_stream,
     build_row_count_check,
     build_schema_drift_check,
     build_stream_cut_sensor,
     build_stream_freshness_check,
     build_stream_lag_check,
     build_table_upkeep,
-    complete_partitions_sensor,
-    observe_pravega_stream,
-    pravega_cdc_asset,
     pravega_stream_spec,
 )
 
@@ -47,12 +47,12 @@ def of_stream(name: str) -> dg.Definitions:
 
     return dg.Definitions(
         assets=[
-            observe_pravega_stream(spec),
+            build_observed_stream(spec),
             of_range,
             of_day,
             build_landed_asset(spec, key=["lake", name], table=f"parquet:/lake/{name}", since="last"),
             build_kept_table(spec, key=["kept", name], table=f"delta:/kept/{name}"),
-            pravega_cdc_asset(spec, key=["like", name], table=f"delta:/like/{name}", key_of_rows="id", since="last"),
+            build_cdc_asset(spec, key=["like", name], table=f"delta:/like/{name}", key_of_rows="id", since="last"),
         ],
         asset_checks=[
             build_stream_lag_check(spec, stream=stream, consumer="pages", warn_bytes=1),
@@ -70,7 +70,7 @@ def of_stream(name: str) -> dg.Definitions:
         ],
         sensors=[
             build_stream_cut_sensor(f"next_{name}", partitions_def=ranges, target=[of_range]),
-            complete_partitions_sensor(f"complete_{name}", stream=stream, partitions_def=DAYS, target=[of_day]),
+            build_complete_partitions_sensor(f"complete_{name}", stream=stream, partitions_def=DAYS, target=[of_day]),
         ],
     )
 

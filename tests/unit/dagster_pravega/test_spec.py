@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega import observe_pravega_stream, pravega_output, pravega_stream_spec
+from dagster_pravega import build_observed_stream, pravega_output, pravega_stream_spec
 from dagster_pravega.metadata.spec import stream_of
 
 
@@ -50,13 +50,13 @@ def test_a_spec_has_the_other_attributes_of_assets_too():
 
 
 def test_an_observed_stream_keeps_what_its_spec_says():
-    observed = observe_pravega_stream(pravega_stream_spec("examples/my-flights.2013", options={"decode": "json"}))
+    observed = build_observed_stream(pravega_stream_spec("examples/my-flights.2013", options={"decode": "json"}))
 
     [spec] = observed.specs
     assert spec.metadata["pravega/options"] == {"decode": "json"}
     assert observed.op.name == "observe_examples_my_flights_2013"
     with pytest.raises(ConfigurationError, match="has no scope"):
-        observe_pravega_stream(dg.AssetSpec("flights"))
+        build_observed_stream(dg.AssetSpec("flights"))
 
 
 def test_a_spec_makes_an_external_asset():

@@ -11,9 +11,9 @@ from aiopravega.loop import LoopThread
 from dagster_pravega import (
     PravegaResource,
     StreamCutPartitions,
+    build_complete_partitions_sensor,
     build_stream_cut_sensor,
     build_stream_lag_check,
-    complete_partitions_sensor,
 )
 from dagster_pravega.sensors.outages import Outages
 from dagster_pravega.sensors.ticks import ask_in_tick, ask_within
@@ -85,7 +85,7 @@ def test_the_sensors_skip_a_tick_while_the_cluster_is_away(silent, kind):
         sensor = build_stream_cut_sensor("sensor", partitions_def=partitions, target="*")
     else:
         days = dg.DailyPartitionsDefinition(start_date="2026-01-01")
-        sensor = complete_partitions_sensor("sensor", stream=stream, partitions_def=days, target="*")
+        sensor = build_complete_partitions_sensor("sensor", stream=stream, partitions_def=days, target="*")
     pravega = PravegaResource(
         controller_uri=f"tcp://{silent}", connect_timeout=0.2, request_timeout=0.2, retry_timeout=0.2
     )
@@ -138,4 +138,4 @@ def test_arguments_that_cannot_work_are_refused_where_they_are_written():
 )
 def test_complete_partitions_without_one_dimension_of_time_are_refused(partitions):
     with pytest.raises(ConfigurationError, match="no windows of time to wait for, or two"):
-        complete_partitions_sensor("sensor", stream="shop/orders", partitions_def=partitions, target="*")
+        build_complete_partitions_sensor("sensor", stream="shop/orders", partitions_def=partitions, target="*")

@@ -34,7 +34,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         {"skippable": "a stream is never materialized by Dagster", "is_virtual": "of other kinds of assets"},
     ),
     (
-        "observe_pravega_stream",
+        "build_observed_stream",
         [StreamModel],
         {},
         {"resource_key": "that of the component", "name": "made of the key, which has a prefix"},
@@ -48,7 +48,7 @@ TABLE: list[tuple[Any, list[Any], dict[str, str], dict[str, str]]] = [
         {"resource_key": "that of the component"},
     ),
     (
-        "pravega_cdc_asset",
+        "build_cdc_asset",
         [CdcTableModel, PravegaCdcComponent],
         {"database_key": "table_database_key"},
         {
@@ -157,12 +157,12 @@ IN_PYTHON_ONLY = {
     "build_schema_gate",
     "build_table_upkeep",
     "pravega_output",
-    "complete_partitions_sensor",
+    "build_complete_partitions_sensor",
 }
 # The signatures from which `**attributes` are.
 ATTRIBUTES: dict[str, Any] = {
     "pravega_stream_spec": dg.AssetSpec.__new__,
-    "pravega_cdc_asset": dg.asset,
+    "build_cdc_asset": dg.asset,
     "build_kept_table": dg.asset,
 }
 

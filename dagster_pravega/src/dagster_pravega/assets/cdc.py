@@ -31,7 +31,7 @@ KEY_COLUMNS_KEY: Final = "pravega/key"
 _CHANGES_KEY: Final = "pravega/changes"
 
 
-def pravega_cdc_asset(
+def build_cdc_asset(
     stream: AssetLike,
     *,
     key: "dg.AssetKey | str | list[str]",

@@ -26,7 +26,7 @@ from dagster_pravega.resources.resource import PravegaResource
 _LONG_AGO: Final = datetime.fromtimestamp(0, UTC)
 
 
-def observe_pravega_stream(
+def build_observed_stream(
     stream: str | AssetSpec,
     *,
     automation_condition: AutomationCondition[Any] | None = None,

@@ -100,9 +100,10 @@ class PravegaCondition:
     ) -> StreamCondition:
         """True if the stream is complete up to a moment, by its last watermark: no older event will be written.
 
-        Without a moment, it is true for each partition of time up to whose end the stream is complete, from the one on
-        that `complete_partitions_sensor` would begin with. A timedelta is so long before now. `unit` is that of the
-        times that the writers note; by default the stream's option `time_unit`, or `ms`. A sealed stream is complete.
+        Without a moment, it is true for each partition of time up to whose end the stream is complete, from the one
+        that `build_complete_partitions_sensor` would request first. A timedelta is so long before now. `unit` is the
+        unit of the times that the writers note; by default the stream's option `time_unit`, or `ms`. A sealed stream is
+        complete.
 
         Raises:
             ConfigurationError: the moment has no time zone or is a negative time before now, or there is no such unit.

@@ -53,7 +53,7 @@ def build_cdc_ghost_check(
         stream: `scope/stream`, with the changes of one table of the database, or see the option `table`.
         key_of_rows: the columns that identify a row.
         columns: of the source's table, as SQL writes them; the columns of the key are enough. By default they are
-            found as for `pravega_cdc_asset`.
+            found as for `build_cdc_asset`.
         table: the table to check, `delta:/folder` or `iceberg:catalog/namespace.table`; it may have merged only a part
             of the changes. None: the table that the changes alone give.
         database_key: of the `LandingDatabase` that has the table, which is named as `schema.table` then.

@@ -42,9 +42,9 @@ def build_partition_freshness_check(
 
     It fails if a partition that ended longer ago than a limit is not materialized, and says of each whether the stream
     is complete up to its end: if so, its run is late or has failed, otherwise its writers are late. It also fails, as
-    an error, if no writer has noted event times. Partitions before the first that `complete_partitions_sensor` would
-    request are not expected. No event is read. Its metadata are the overdue partitions as a table, their number, and
-    the end of the last partition before the first that is missing (`pravega/fresh_until`), with its age.
+    an error, if no writer has noted event times. Partitions before the first that `build_complete_partitions_sensor`
+    would request are not expected. No event is read. Its metadata are the overdue partitions as a table, their number,
+    and the end of the last partition before the first that is missing (`pravega/fresh_until`), with its age.
 
     Args:
         asset: the asset with the partitions.

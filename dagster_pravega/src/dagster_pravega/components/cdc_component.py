@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.assets.cdc import pravega_cdc_asset
+from dagster_pravega.assets.cdc import build_cdc_asset
 from dagster_pravega.checks.cdc_drift import build_cdc_drift_check
 from dagster_pravega.checks.cdc_ghosts import build_cdc_ghost_check
 from dagster_pravega.checks.debezium import build_debezium_check
@@ -88,7 +88,7 @@ class CdcTableModel(AssetPart):
 class PravegaCdcComponent(dg.Component, TablePart):
     """Tables of a database: an asset for each, which follows it by Debezium's changes, and an asset for its stream.
 
-    Each table is one `pravega_cdc_asset`: a run merges the changes since the last run. Loading it asks no cluster.
+    Each table is one `build_cdc_asset`: a run merges the changes since the last run. Loading it asks no cluster.
     `connection` makes the resource of Pravega and, with `spark`, the IO manager of Spark; an empty `connection` takes
     all from the environment. Secrets are named by their variables (`password_env`, `dsn_env`), since Dagster keeps the
     configuration of resources in its database. Files of a project with the same `connection` and `spark` share the
@@ -233,7 +233,7 @@ class PravegaCdcComponent(dg.Component, TablePart):
         if table.retry_policy is not None:
             retries = table.retry_policy
             given["retry_policy"] = dg.RetryPolicy(max_retries=retries.max_retries, delay=retries.delay)
-        return pravega_cdc_asset(
+        return build_cdc_asset(
             spec,
             key=[*self.key_prefix, *table.name.split(".")],
             table=self._kept_as(table),

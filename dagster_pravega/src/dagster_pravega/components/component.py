@@ -12,7 +12,7 @@ from aiopravega.intervals.chain.losses import OnTruncated
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.intervals.conditions.move_condition import Combine
-from dagster_pravega.assets.observed import observe_pravega_stream
+from dagster_pravega.assets.observed import build_observed_stream
 from dagster_pravega.checks.freshness import build_stream_freshness_check
 from dagster_pravega.checks.lag import build_stream_lag_check
 from dagster_pravega.components.connection import Connection, scaffolder
@@ -219,7 +219,7 @@ class PravegaStreamComponent(dg.Component, YamlPart):
         for each in self.streams:
             spec = each.spec(self.key_prefix)
             observed = each.observe or each.observe_cron is not None
-            assets.append(observe_pravega_stream(spec, resource_key=key) if observed else spec)
+            assets.append(build_observed_stream(spec, resource_key=key) if observed else spec)
             checks += [_lag_check(spec, each, check, key) for check in each.lag_checks]
             checks += [_freshness_check(spec, each, check, key) for check in each.freshness_checks]
             sensors += [_sensor(each, sensor, key) for sensor in each.cut_sensors]

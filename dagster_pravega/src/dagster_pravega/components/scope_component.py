@@ -12,7 +12,7 @@ from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.external import describe_streams, spec_of
-from dagster_pravega.assets.observed import observe_pravega_stream
+from dagster_pravega.assets.observed import build_observed_stream
 from dagster_pravega.components.connection import Connection, Registry, scaffolder
 from dagster_pravega.components.fields import Cron
 from dagster_pravega.components.yaml_part import YamlPart
@@ -116,7 +116,7 @@ class PravegaScopeComponent(dg.StateBackedComponent, YamlPart):
 
     def _observed(self, spec: dg.AssetSpec) -> dg.AssetsDefinition:
         condition = dg.AutomationCondition.on_cron(str(self.observe_cron))
-        return observe_pravega_stream(spec, automation_condition=condition, resource_key=self.resource_key)
+        return build_observed_stream(spec, automation_condition=condition, resource_key=self.resource_key)
 
     def _sensor(self, specs: Sequence[dg.AssetSpec], seconds: int) -> dg.SensorDefinition:
         names = ("observe", *self.key_prefix, self.scope, *([self.tag] if self.tag else []))

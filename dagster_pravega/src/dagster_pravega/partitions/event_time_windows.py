@@ -6,7 +6,7 @@ This module does not use Spark.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from dagster import InputContext, partition_loading_context
 
@@ -19,12 +19,12 @@ from aiopravega.intervals.chain.claims import claim_times_again, interval_name
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.metadata.spec import options_of, plain
 from dagster_pravega.metadata.steps import need_step, step_of
+from dagster_pravega.metadata.stream_input import ON_TRUNCATED_KEY
 from dagster_pravega.metadata.time_partitions import is_of_time, time_partitions
 from dagster_pravega.partitions.consumers import Consumer, consumer_of
 from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
-_ON_TRUNCATED_KEY: Final = "pravega/on_truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,8 @@ def on_truncated_of(context: InputContext) -> OnTruncated:
     Raises:
         ConfigurationError: it is neither fail nor skip.
     """
-    given: Any = plain(context.definition_metadata.get(_ON_TRUNCATED_KEY, OnTruncated.FAIL.value))
+    given: Any = plain(context.definition_metadata.get(ON_TRUNCATED_KEY, OnTruncated.FAIL.value))
     try:
         return OnTruncated(given)
     except ValueError:
-        raise ConfigurationError(f"the metadata {_ON_TRUNCATED_KEY!r} is {given!r}, but must be fail or skip") from None
+        raise ConfigurationError(f"the metadata {ON_TRUNCATED_KEY!r} is {given!r}, but must be fail or skip") from None

@@ -23,7 +23,7 @@ from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 _MOST: Final = 50
 
 
-def complete_partitions_sensor(
+def build_complete_partitions_sensor(
     name: str,
     *,
     stream: str,
