@@ -69,5 +69,6 @@ def test_a_former_name_is_taken_with_a_warning(former, name):
 
 
 def test_another_name_is_none_of_the_package():
-    with pytest.raises(AttributeError, match="build_nothing"):
-        _ = dagster_pravega.build_nothing
+    name = "build_nothing"
+    with pytest.raises(AttributeError, match=name):
+        getattr(dagster_pravega, name)
