@@ -11,6 +11,8 @@ from airflow.sdk import DAG, task
 
 from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from airflow_pravega.operators.errors import PravegaErrorsCheckOperator
+from airflow_pravega.sensors.errors import PravegaErrorsSensor
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from pravega_jobs.landing import ErrorsStream, WrittenStream, list_errors, table_of
 
@@ -83,3 +85,19 @@ def test_errors_beside_a_table_are_in_a_stream_and_counted(run, dag, made, clien
     assert (landed["action"], landed["rows"], landed["errors"]) == ("append", 3, 2)
     [counted] = list_errors(table_of(table), ErrorsStream(dead, client))
     assert (counted.state, counted.landed) == ("counted", 2)
+
+
+def test_letters_are_waited_for_and_judged_by_their_number(run, dag, made):
+    clean, dead = made
+    wait = dag.get_task("wait").output
+    with dag:
+        done = task.pravega(task_id="work", into=str(clean), errors=f"stream:{dead}", **DEAD)(big)(wait)
+        seen = PravegaErrorsSensor(task_id="seen", table=f"stream:{clean}", at_least=2, poke_interval=1)
+        few = PravegaErrorsCheckOperator(task_id="few", table=f"stream:{clean}", most_errors=2)
+        none = PravegaErrorsCheckOperator(task_id="none", table=f"stream:{clean}", errors=f"stream:{dead}")
+    done >> seen >> [few, none]
+    found = run(dag, DAY)
+    for name in ("seen", "few"):
+        result = found.result(name)
+        assert (result["errors"], result["missing"], result["intervals"][0]["consumer"]) == (2, 0, "ada")
+    assert found.state("none") == "failed"

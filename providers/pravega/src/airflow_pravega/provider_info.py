@@ -19,6 +19,7 @@ _GUIDES: Final = (
     "airflow-start-runs",
     "airflow-operate",
     "late-events",
+    "dead-letters",
 )
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}
@@ -187,6 +188,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.spark_submit",
             "operators.sql",
             "operators.land",
+            "operators.errors",
             "operators.cdc",
             "operators.schema",
             "operators.data_gate",
@@ -198,7 +200,13 @@ def get_provider_info() -> dict[str, Any]:
             "operators.late",
             "operators.replay",
         ),
-        "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),
+        "sensors": _modules(
+            "sensors.stream_cut",
+            "sensors.event_time",
+            "sensors.transaction",
+            "sensors.reader_group",
+            "sensors.errors",
+        ),
         "triggers": _modules(
             "triggers.stream_cut",
             "triggers.event_time",
