@@ -92,8 +92,8 @@ class CountsErrors(TemplatedTexts):
         """The errors that count.
 
         Returns:
-            `{"table", "errors", "missing", "intervals"}`: their number, the number of intervals of which some are
-            missing, and the 20 intervals with the most, `[{"consumer", "interval", "generation", "state", "errors"}]`.
+            `{"table", "errors", "missing", "intervals"}`: their number, the number of intervals that miss
+            some, and the 20 intervals with the most, `[{"consumer", "interval", "generation", "state", "errors"}]`.
 
         Raises:
             ConfigurationError: the texts name no table or stream, or a connection cannot work.
