@@ -40,6 +40,8 @@ WITHOUT = {
     "PravegaDebeziumStreamsOperator",
     "PravegaDeleteReaderGroupOperator",
     "PravegaDeleteScopeOperator",
+    "PravegaErrorsCheckOperator",
+    "PravegaErrorsSensor",
     "PravegaLedgerMaintenanceOperator",
     "PravegaReaderGroupSensor",
     "PravegaResetReaderGroupOperator",
