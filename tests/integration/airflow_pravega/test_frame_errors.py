@@ -1,4 +1,4 @@
-"""Dead letters of tasks with frames in real DAG runs: beside a stream and beside a table, with their numbers."""
+"""Dead letters of tasks with frames in real DAG runs, beside streams and tables: see the page dead-letters."""
 
 import base64
 import json
