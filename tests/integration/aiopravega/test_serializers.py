@@ -194,6 +194,14 @@ def test_the_blocking_form_does_the_same(registry_config, group):
                 deserializer.deserialize(bad)
             with pytest.raises(MalformedEventError):
                 deserializer.deserialize_many([event, bad])
+        assert deserializer.deserialize_each([event, event]) == ([ALICE, ALICE], {})
+        values, errors = deserializer.deserialize_each(iter([b"nonsense", event, event[:-1], header(99), event]))
+        assert values == [ALICE, ALICE]
+        assert {number: type(error) for number, error in errors.items()} == {
+            0: MalformedEventError,
+            2: MalformedEventError,
+            3: SchemaNotFoundError,
+        }
         rows = pa.RecordBatch.from_pylist([ALICE])
         events = blocks.open_block_serializer(registry, group, USER.info, rows.schema).events(rows)
         assert events.to_pylist() == [event]

@@ -40,6 +40,7 @@ class Deserializer(Face[aio.Deserializer]):
                 return read_all(listed)
         return [self.deserialize(event) for event in listed]
 
+    deserialize_each = waits(aio.Deserializer.deserialize_each)
     encoding = waits(aio.Deserializer.encoding)
     refresh = waits(aio.Deserializer.refresh)
 

@@ -7,7 +7,13 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
-from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.errors import (
+    CodecNotRegisteredError,
+    ConfigurationError,
+    MalformedEventError,
+    PravegaError,
+    SchemaNotFoundError,
+)
 from aiopravega.schema.events import EventFormat, Read, ReadAll, all_by
 from aiopravega.schema.open.register import SchemaRegistry
 from aiopravega.schema.registry.codecs import HEADER_BYTES, NONE, PROTOCOL, codec_named, split_header
@@ -15,6 +21,8 @@ from aiopravega.schema.registry.encodings import GroupId
 from aiopravega.schema.registry.model import Encoding, SchemaFormat, SchemaInfo
 from aiopravega.sizes import LARGEST_PAYLOAD
 
+# Errors of an event, not of the registry.
+OF_ONE_EVENT: Final = (MalformedEventError, SchemaNotFoundError, CodecNotRegisteredError)
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
 # An answer that something is wrong counts so long. Not every event that has an unknown id, or does not fit its schema,
 # may ask the registry again.
@@ -158,6 +166,28 @@ class Deserializer:
             with suppress(MalformedEventError):  # it is raised again below
                 return read_all(listed)
         return [await self.deserialize(event) for event in listed]
+
+    async def deserialize_each(self, events: Iterable[bytes]) -> tuple[list[Any], dict[int, PravegaError]]:
+        """The values of the events that can be read, and the errors of the others: one bad event hides no good one.
+
+        Returns:
+            The values, in the order of the events; and the error of each other event, by its number among all events,
+            from 0 on: a MalformedEventError, a SchemaNotFoundError or a CodecNotRegisteredError, as of `deserialize`.
+
+        Raises:
+            PravegaError: the registry cannot be asked.
+        """
+        listed = events if isinstance(events, list) else list(events)
+        values: list[Any] = []
+        errors: dict[int, PravegaError] = {}
+        with suppress(*OF_ONE_EVENT):  # the events are read one by one below
+            return await self.deserialize_many(listed), errors
+        for number, event in enumerate(listed):
+            try:
+                values.append(await self.deserialize(event))
+            except OF_ONE_EVENT as error:
+                errors[number] = error
+        return values, errors
 
     async def encoding(self, event: bytes) -> Encoding:
         """The schema and the codec of an event.
