@@ -86,7 +86,7 @@ async def declare_sink(
     if sink.kind == "write":
         commits, stream = _ledger_of(client, sink), StreamName.parse(sink.target)
         with contextlib.suppress(TableNotFoundError):
-            found = await commits.lookup(stream, sink.id)
+            found = await commits.owner(stream, sink.id)
             if found is not None and found.record.state is CommitState.CLOSED:
                 await ledger.declare(interval, part, sink)
                 await reopen_write(commits, stream, sink.id)

@@ -9,6 +9,7 @@ from tests.unit.aiopravega.ledger.model.clocks import set_clocks
 from tests.unit.aiopravega.ledger.model.machine import Process
 from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
+from tests.unit.aiopravega.ledger.model.sinks import SECOND
 from tests.unit.aiopravega.ledger.model.writes import SINK, attempt_of, hash_of
 
 from aiopravega.errors import GenerationError, PartialCommitError, WriteClosedError, WriteSupersededError
@@ -16,6 +17,8 @@ from aiopravega.ledger import CommitLedger, CommitProtocol, CommitRecord, Commit
 from aiopravega.ledger.commits.closing import close_write, reopen_write
 from aiopravega.ledger.commits.keys import KEY_LENGTH
 from aiopravega.ledger.commits.recovery import Standing, inspect
+from aiopravega.ledger.commits.write_job import part_records
+from aiopravega.names import StreamName
 
 DAILY = "daily"
 
@@ -148,5 +151,51 @@ def test_a_closed_write_needs_nobody():
         assert stored is not None
         found = await inspect(writer.process.controller, stored)
         assert found.standing is Standing.CLOSED
+
+    run(work)
+
+
+async def _begin_both(writer: Writer, attempt: str) -> WriteJob:
+    return await writer.protocol.begin(SINK, DAILY, attempt_of(attempt), others=[SECOND])
+
+
+async def _close(writer: Writer, stream: StreamName) -> CommitRecord | None:
+    return await close_write(writer.protocol, writer.ledger, stream, DAILY)
+
+
+@pytest.mark.parametrize("closed", [SINK, SECOND])
+def test_a_write_into_two_streams_is_closed_at_either(closed: StreamName) -> None:
+    async def work(writer: Writer) -> None:
+        job = await _begin_both(writer, "asleep")
+        for part in part_records(job):
+            await writer.ledger.join(*part)
+
+        assert await _close(writer, closed) is None
+
+        with pytest.raises(WriteSupersededError):
+            await writer.protocol.commit(job, [await writer.part()])
+        with pytest.raises(WriteClosedError):
+            await _begin_both(writer, "again")
+        await reopen_write(writer.ledger, closed, DAILY)
+        done = await writer.protocol.commit(await _begin_both(writer, "opened"), [await writer.part()])
+        assert [await _close(writer, stream) for stream in (SINK, SECOND)] == [done, done]
+
+    run(work)
+
+
+def test_a_part_whose_first_stream_was_written_alone_since_is_closed() -> None:
+    async def work(writer: Writer) -> None:
+        job = await writer.begin("alone")
+        for part in part_records(await _begin_both(writer, "asleep")):
+            await writer.ledger.join(*part)
+        await writer.protocol.commit(job, [await writer.part()])
+
+        assert await _close(writer, SECOND) is None
+
+        closed = await writer.ledger.lookup(SECOND, DAILY)
+        assert closed is not None
+        assert (closed.record.state, closed.record.main) == (CommitState.CLOSED, None)
+        with pytest.raises(WriteClosedError):
+            await _begin_both(writer, "again")
 
     run(work)
