@@ -66,6 +66,7 @@ OF_ARROW_IN_JOBS = (
     "pravega_jobs.landing.delta_partitions",
     "pravega_jobs.landing.splitting",
     "pravega_jobs.landing.local_rows",
+    "pravega_jobs.landing.write_errors",
     "pravega_jobs.landing.column_types",
     "pravega_jobs.landing.parquet_files",
     "pravega_jobs.decoding.",
