@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 # Writes that are finished together, and records that are removed together.
 _AT_ONCE: Final = 4
 _FAILED: Final = "failed"
-_NEEDS_A_PERSON: Final = frozenset({Standing.PARTIAL, Standing.FORGOTTEN})
+NEEDS_A_PERSON: Final = frozenset({Standing.PARTIAL, Standing.FORGOTTEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ async def maintain_ledger(client: PravegaClient, scope: str, table: str, *, expi
         f"{scope}/{table}",
         finished=named(Standing.DONE),
         lost=named(Standing.LOST),
-        half_visible=named(*_NEEDS_A_PERSON),
+        half_visible=named(*NEEDS_A_PERSON),
         failed=named(_FAILED),
         expired=removed,
     )
@@ -124,7 +124,7 @@ async def _finish(client: PravegaClient, ledger: CommitLedger, stored: StoredCom
         return _FAILED, f"{name}: {error}"
     if found.standing is Standing.UNFINISHED:  # somebody else has changed it meanwhile
         return _FAILED, f"{name} is {found.standing}: {ADVICE[found.standing]}"
-    if found.standing in _NEEDS_A_PERSON:
+    if found.standing in NEEDS_A_PERSON:
         name = f"{name} is {found.standing}: {ADVICE[found.standing]}"
         logger.warning("%s", name)
     return found.standing, name

@@ -126,7 +126,15 @@ def in_dag():
     return in_dag
 
 
-AIRFLOW = ("airflow", "airflow-waiting", "airflow-start-runs", "airflow-spark", "airflow-tables", "airflow-operate")
+AIRFLOW = (
+    "airflow",
+    "airflow-waiting",
+    "airflow-start-runs",
+    "airflow-spark",
+    "airflow-tables",
+    "airflow-operate",
+    "airflow-decisions",
+)
 
 
 @pytest.mark.parametrize("name", AIRFLOW)

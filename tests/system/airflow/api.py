@@ -155,6 +155,19 @@ class Api:
         answers = [self.request("GET", f"{path}/{number}", params={"full_content": True}) for number in tries]
         return "\n".join(str(line) for answer in answers for line in answer["content"])
 
+    def question(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
+        """The question of a task, once it asks: `subject`, `body`, `options` and others."""
+        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/-1/hitlDetails"
+        waits = ("awaiting_input", "deferred")  # as of Airflow 3.3, and before
+        self.wait(lambda: self.task(dag_id, run_id, task_id)["state"] in waits, f"{task_id} of {dag_id} asks")
+        found: dict[str, Any] = self.request("GET", path)
+        return found
+
+    def answer(self, dag_id: str, run_id: str, task_id: str, choice: str) -> None:
+        """Answer the question of a task that waits for it."""
+        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/-1/hitlDetails"
+        self.request("PATCH", path, json={"chosen_options": [choice], "params_input": {}})
+
     def links(self, dag_id: str, run_id: str, task_id: str) -> dict[str, str | None]:
         """The addresses of a task's extra links, by what their buttons say; None: nothing to lead to."""
         path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/links"

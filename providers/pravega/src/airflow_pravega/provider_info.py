@@ -20,6 +20,7 @@ _GUIDES: Final = (
     "airflow-operate",
     "late-events",
     "dead-letters",
+    "airflow-decisions",
 )
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}
@@ -198,6 +199,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.upkeep",
             "operators.keep_table",
             "operators.late",
+            "operators.interval_decision",
+            "operators.write_decision",
             "operators.replay",
         ),
         "sensors": _modules(

@@ -115,8 +115,17 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     return Inspection(stored, _BY_VERDICT[verdict], states)
 
 
-async def resolve(controller: Controller, table: CommitTable, found: Inspection, decision: Resolution) -> None:
+async def resolve(
+    controller: Controller, table: CommitTable, found: Inspection, decision: Resolution, *, by: str | None = None
+) -> None:
     """Do as a person has decided. Transactions that are still open are aborted first, so that none is committed later.
+
+    Args:
+        controller: of the stream.
+        table: the ledger's.
+        found: the write.
+        decision: of the person.
+        by: the person, who is noted beside the author of the write; a record that is forgotten notes nobody.
 
     Raises:
         LedgerError: the write can still be finished by itself, or is done already.
@@ -137,7 +146,8 @@ async def resolve(controller: Controller, table: CommitTable, found: Inspection,
     if decision is Resolution.ACCEPT:
         there = inside(found.states)
         kept = tuple(part for part in record.partitions if part.partition in there)
-    decided = record.model_copy(update={"partitions": kept, "resolved": True})
+    authors = record.by if by is None else f"{record.by}; {decision} by {by}"
+    decided = record.model_copy(update={"partitions": kept, "resolved": True, "by": authors})
     await table.amend(found.stored, decided.done(datetime.now(UTC)))
 
 

@@ -10,29 +10,24 @@ from typing import Any, Final
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import Context, XComArg
-from airflow.sdk.exceptions import AirflowRuntimeError
-from airflow.sdk.execution_time.comms import TriggerDagRun
-from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.intervals import claim_times_again
 from aiopravega.intervals import OnTruncated
-from aiopravega.ledger import Claimant, IntervalState
+from aiopravega.ledger import IntervalState
 from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import check_choice, check_known, choice_of, optional_number
-from airflow_pravega.tasks.claimants import claimant_of, is_of_another_airflow
+from airflow_pravega.tasks.claimants import claimant_of, clear_run, why_not_cleared
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import check_consumer, deployed_name, records_nothing, write_name
 from airflow_pravega.tasks.intervals import TO_RECORD
 from pravega_jobs.frame_kinds import need_arrow
-from pravega_jobs.identity.names import AIRFLOW
 from pravega_jobs.spark.options import with_columns
 
 # Of the result, which is an XCom. The log names fewer.
 _MOST_SHOWN: Final = 100
-_ENDED: Final = ("success", "failed")
 
 
 class PravegaLateEventsOperator(PravegaStreamOperator):
@@ -147,13 +142,13 @@ class PravegaLateEventsOperator(PravegaStreamOperator):
             if late is None and not is_left:
                 continue
             run, claim = newest.claimant, claimed.claim if late is None else late.next_claim
-            reason = _why_not(run, own, is_left=late is None)
+            reason = why_not_cleared(run, own, is_left=late is None)
             if run is not None and reason is None:
                 if late is not None:
                     claim_times_again(
                         client, stream, consumer, claimed.times, claim, by=by, on_truncated=on_truncated, claimant=run
                     )
-                reason = _clear(run)
+                reason = clear_run(run)
             if run is None or reason is not None:
                 not_cleared[claimed.name] = str(reason)
                 self.log.warning("%s of %s is not run again: %s", claimed.name, consumer, reason)
@@ -163,35 +158,3 @@ class PravegaLateEventsOperator(PravegaStreamOperator):
         result = found.to_json()
         shown = {"intervals": result["intervals"][:_MOST_SHOWN]}
         return {**result, **shown, "rerun": cleared, "not_rerun": not_cleared}
-
-
-def _why_not(run: Claimant | None, own: Claimant, *, is_left: bool) -> str | None:
-    """The reason why the run of an interval cannot be cleared now; None: it can."""
-    if run is None:
-        return (
-            "its record names no run, as those of older releases: claim the interval again by hand, and clear its run"
-        )
-    if run.host != AIRFLOW or is_of_another_airflow(run, own):
-        return f"{run} has claimed it, which is not a run of this Airflow: search where that runs"
-    if not RuntimeTaskInstance.get_dr_count(dag_id=run.job, run_ids=[run.run]):
-        return (
-            f"the run {run.run} of {run.job} was deleted: claim the interval again by hand, and make a run of this date"
-        )
-    state = RuntimeTaskInstance.get_dagrun_state(dag_id=run.job, run_id=run.run)
-    if state not in _ENDED:
-        return f"the run {run.run} of {run.job} is {state}: the next search looks again"
-    if is_left and state == "failed":
-        return f"the run {run.run} of {run.job} has failed since it was claimed again: clear it in Airflow"
-    return None
-
-
-def _clear(run: Claimant) -> str | None:
-    """Clear all tasks of a run, which is there; the reason if Airflow refuses."""
-    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # Airflow sets it when a task runs
-
-    try:
-        # The Task SDK clears a run that is there in answer to a request to make it.
-        SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=run.job, run_id=run.run, reset_dag_run=True))
-    except AirflowRuntimeError as error:
-        return f"Airflow refuses to clear {run.run} of {run.job}: {error}"
-    return None

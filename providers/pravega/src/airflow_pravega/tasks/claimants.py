@@ -13,6 +13,8 @@ from uuid import uuid4
 
 from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import Context, Variable, XComArg
+from airflow.sdk.exceptions import AirflowRuntimeError
+from airflow.sdk.execution_time.comms import TriggerDagRun
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from asgiref.sync import sync_to_async
 
@@ -33,6 +35,7 @@ _EXPLAIN_SECONDS: Final = 3600.0
 _RETURNED: Final = "return_value"
 _FAILED: Final = ("failed", "upstream_failed")
 _WELL: Final = ("success", "skipped")
+_ENDED: Final = ("success", "failed")
 
 
 def this_instance() -> str:
@@ -172,7 +175,7 @@ def _state_of(record: CutRecord, claimant: Claimant, after: Collection[str]) -> 
     if not RuntimeTaskInstance.get_dr_count(dag_id=claimant.job, run_ids=[claimant.run]):
         return ClaimantState.GONE
     state = RuntimeTaskInstance.get_dagrun_state(dag_id=claimant.job, run_id=claimant.run)
-    if state not in ("success", "failed"):
+    if state not in _ENDED:
         return ClaimantState.RUNNING
     states = _states_after(claimant, after)
     is_processed = "success" in states and all(each in _WELL for each in states)
@@ -192,6 +195,44 @@ def _states_after(claimant: Claimant, after: Collection[str]) -> list[str]:
     found = RuntimeTaskInstance.get_task_states(dag_id=claimant.job, run_ids=[claimant.run])
     names = found.get(claimant.run, {}).items()
     return [str(state) for name, state in names if name in after or name.rpartition("_")[0] in after]
+
+
+def why_not_cleared(run: Claimant | None, own: Claimant, *, is_left: bool = False) -> str | None:
+    """The reason why the run of an interval cannot be cleared now; None: it can.
+
+    Args:
+        run: the claimant of the interval.
+        own: the task that asks.
+        is_left: the interval was claimed again before, so that a run that has failed has failed since.
+    """
+    if run is None:
+        return (
+            "its record names no run, as those of older releases: claim the interval again by hand, and clear its run"
+        )
+    if run.host != AIRFLOW or is_of_another_airflow(run, own):
+        return f"{run} has claimed it, which is not a run of this Airflow: have it run again where it ran"
+    if not RuntimeTaskInstance.get_dr_count(dag_id=run.job, run_ids=[run.run]):
+        return (
+            f"the run {run.run} of {run.job} was deleted: claim the interval again by hand, and make a run of this date"
+        )
+    state = RuntimeTaskInstance.get_dagrun_state(dag_id=run.job, run_id=run.run)
+    if state not in _ENDED:
+        return f"the run {run.run} of {run.job} is {state}: look again when it has ended"
+    if is_left and state == "failed":
+        return f"the run {run.run} of {run.job} has failed since it was claimed again: clear it in Airflow"
+    return None
+
+
+def clear_run(run: Claimant) -> str | None:
+    """Clear all tasks of a run, which is there; the reason if Airflow refuses."""
+    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # Airflow sets it when a task runs
+
+    try:
+        # The Task SDK clears a run that is there in answer to a request to make it.
+        SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=run.job, run_id=run.run, reset_dag_run=True))
+    except AirflowRuntimeError as error:
+        return f"Airflow refuses to clear {run.run} of {run.job}: {error}"
+    return None
 
 
 class WaitLog:
