@@ -42,7 +42,7 @@ _MOST_COUNTED: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Matters:
-    """What has to be decided: losses, and intervals that can be read and are not done."""
+    """The losses, and the intervals that can be read and are not done."""
 
     skips: Skips
     waiting: list[CutRecord]

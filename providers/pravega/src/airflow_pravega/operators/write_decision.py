@@ -35,9 +35,10 @@ _AT_ONCE: Final = 4
 class PravegaWriteDecisionOperator(DecisionOperator):
     """Asks people about writes that are visible in part, or perhaps, and that only the same write or people can mend.
 
-    It first finishes what can be finished. It asks with each write, its attempt, and what of it is in its stream, by
-    partitions, events and bytes; what was chosen is done for all of these writes. Nothing is asked if there are none.
-    Writes that the controller no longer knows have other choices: the question is about them when no others are left.
+    It first finishes what can be finished. It asks with each write, its attempt, and how much of it is in its stream,
+    by partitions, events and bytes; what was chosen is done for all of these writes. Nothing is asked if there are
+    none. Writes that the controller no longer knows have other choices: the question is about them when no others are
+    left.
 
     Returns `{"decision", "resolved", "left"}`: the choice, with who has made it and when, None: nothing had to be
     decided; the names of the writes that it was done for; and of those that the next run asks about.
