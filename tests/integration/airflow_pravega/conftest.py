@@ -214,12 +214,13 @@ _AWAITS = "awaiting_input" if hasattr(import_module("airflow.sdk.exceptions"), "
 def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
     """Answers the one question that a DAG asks while the block runs; its list gets the question, as Airflow has it.
 
-    `then` is called before the answer; None as the choice: nobody answers, and the time is over.
+    `then` is called before the answer; None as the choice: nobody answers, and the time is over. With `interrupted`,
+    the first try is repeated after `then`, as the same instance, as if the scheduler had failed it.
     """
 
     @contextmanager
     def answered(
-        dag_id: str, choice: str | None, then: Callable[[], None] = lambda: None
+        dag_id: str, choice: str | None, then: Callable[[], None] = lambda: None, *, interrupted: bool = False
     ) -> Iterator[list[HITLDetail]]:
         asked: list[HITLDetail] = []
 
@@ -227,6 +228,9 @@ def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
             wait_until(lambda: _has_asked(dag_id, asked), lambda: f"{dag_id} asks", 300, every=0.2)
             try:
                 then()
+                if interrupted:
+                    _repeat(dag_id)
+                    wait_until(lambda: _has_asked(dag_id, asked), lambda: f"{dag_id} asks again", 300, every=0.2)
             finally:  # a run that nobody answers would not end
                 _answer(dag_id, choice)
 
@@ -249,6 +253,14 @@ def _has_asked(dag_id: str, asked: list[HITLDetail]) -> bool:
             session.expunge(found[1])
             asked.append(found[1])
     return found is not None
+
+
+def _repeat(dag_id: str) -> None:
+    with create_session() as session:
+        found = _waiting(dag_id, session)
+        assert found is not None
+        task, _ = found
+        task.state, task.next_method, task.next_kwargs = "scheduled", None, None
 
 
 def _answer(dag_id: str, choice: str | None) -> None:

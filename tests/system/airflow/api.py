@@ -164,9 +164,19 @@ class Api:
         return found
 
     def answer(self, dag_id: str, run_id: str, task_id: str, choice: str) -> None:
-        """Answer the question of a task that waits for it."""
+        """Answer the question of a task that waits for it, until the task has ended.
+
+        Airflow fails a try whose answer comes before its scheduler knows that the process which asked has ended.
+        """
         path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/-1/hitlDetails"
-        self.request("PATCH", path, json={"chosen_options": [choice], "params_input": {}})
+
+        def has_ended() -> bool:
+            state = self.task(dag_id, run_id, task_id)["state"]
+            if state in ("awaiting_input", "deferred") and not self.request("GET", path)["response_received"]:
+                self.request("PATCH", path, json={"chosen_options": [choice], "params_input": {}})
+            return state in ("success", "failed", "skipped")
+
+        self.wait(has_ended, f"{task_id} of {dag_id} has done what was chosen")
 
     def links(self, dag_id: str, run_id: str, task_id: str) -> dict[str, str | None]:
         """The addresses of a task's extra links, by what their buttons say; None: nothing to lead to."""

@@ -1,7 +1,8 @@
 """Questions to people, who answer in Airflow's UI or by its API: the human in the loop of Airflow's standard provider.
 
-A try asks once: Airflow keeps the text of a try's first question. What a question was about can change until somebody
-answers. So the task looks again then, and acts only if the question would be the same.
+A try asks once: Airflow keeps the text of the first question of a task instance, and gives most tries a new instance.
+What a question was about can change until somebody answers. So the task looks again then, and acts only if the question
+would be the same.
 """
 
 import inspect
@@ -13,6 +14,7 @@ from typing import Any, Final, NoReturn
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import Context
 from airflow.sdk.bases.notifier import BaseNotifier
+from airflow.sdk.execution_time.comms import CreateHITLDetailPayload
 
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.tasks.failures import failing_for_good
@@ -92,9 +94,11 @@ class AsksPeople(TemplatedTexts):
         """Ask, and let the task wait; it continues with `execute_complete` when somebody has answered.
 
         Raises:
+            AirflowException: Airflow would show the question of an earlier try, which differs; the next try asks.
             BaseException: Airflow's signal that the task waits.
         """
         from airflow.providers.standard.operators.hitl import HITLOperator
+        from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # Airflow sets it when a task runs
 
         default = self.default_choice
         asks = HITLOperator(
@@ -107,6 +111,19 @@ class AsksPeople(TemplatedTexts):
             notifiers=list(self.notifiers),
             response_timeout=self.response_timeout,
         )
+        asked = {
+            "ti_id": context["ti"].id,
+            "subject": asks.subject,
+            "body": asks.body,
+            "options": asks.options,
+            "defaults": asks.defaults,
+            "assigned_users": asks.assigned_users or [],
+            "params": {},
+        }
+        shown: Any = SUPERVISOR_COMMS.send(CreateHITLDetailPayload.model_validate(asked))
+        # A try that Airflow's scheduler has failed is followed by one of the same instance.
+        if (shown.subject, shown.body, shown.options) != (asks.subject, asks.body, asks.options):
+            raise AirflowException(f"Airflow shows the question of an earlier try, which differs: {shown.subject}")
         context["ti"].xcom_push(ASKED, question.to_json())
         self.log.info("Asks people: %s\n%s", question.subject, question.body)
         # Airflow warns of an operator that another one executes. A notifier makes links for the operator that asks.
