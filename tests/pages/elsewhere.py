@@ -49,6 +49,8 @@ BLOCKS_ELSEWHERE: Final = {
     "keep-table 3": "tests/integration/dagster_tables/test_kept.py",
     "keep-table 4": "tests/unit/dagster_pravega/test_kept_component.py",
     "keep-table 5": "tests/integration/pravega_jobs/test_keep_table.py",
+    "airflow-deadlines 1": "tests/integration/airflow_pravega/test_deadlines.py",
+    "airflow-deadlines 2": "tests/integration/airflow_pravega/test_deadlines.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
     "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
     "late-events 3": "tests/integration/airflow_pravega/test_late_events.py",

@@ -110,15 +110,7 @@ class _Limit:
 
     def exceeded_by(self, lag: Lag) -> list[str]:
         """The limits that a lag exceeds, as texts."""
-        exceeded = []
-        if self.size is not None and lag.size > self.size:
-            exceeded.append(f"{lag.size:,} bytes behind, more than {self.size:,}")
-        if self.events is not None and lag.events > self.events:
-            exceeded.append(f"{_events(lag)} events behind, more than {self.events:,}")
-        if self.time is not None and lag.is_over(self.time):
-            since = "ever" if lag.since is None else f"since {lag.since.isoformat(timespec='seconds')}"
-            exceeded.append(f"no interval done {since} while events wait, which is more than {self.time}")
-        return exceeded
+        return lag.exceeds(self.size, self.events, self.time)
 
 
 def _judge(lag: Lag, limits: Sequence[_Limit]) -> tuple[AssetCheckSeverity, list[str]]:
@@ -143,8 +135,4 @@ def _metadata(lag: Lag) -> dict[str, Any]:
 
 
 def _count(lag: Lag) -> int | str:
-    return lag.events if lag.events < lag.counted_to else _events(lag)
-
-
-def _events(lag: Lag) -> str:
-    return f"{lag.events:,}" if lag.events < lag.counted_to else f"at least {lag.events:,}"
+    return lag.events if lag.events < lag.counted_to else lag.counted

@@ -21,6 +21,7 @@ _GUIDES: Final = (
     "late-events",
     "dead-letters",
     "airflow-decisions",
+    "airflow-deadlines",
 )
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}
@@ -199,6 +200,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.upkeep",
             "operators.keep_table",
             "operators.late",
+            "operators.lag",
             "operators.interval_decision",
             "operators.write_decision",
             "operators.replay",

@@ -47,6 +47,29 @@ class Lag:
         """True if events wait, and may have waited longer than a limit; also if it is not known how long."""
         return self.size > 0 and (self.time is None or self.time > limit)
 
+    def exceeds(self, size: int | None, events: int | None, time: timedelta | None) -> list[str]:
+        """The limits that are exceeded, as texts. A limit that is None is not set.
+
+        Args:
+            size: the most bytes.
+            events: the most events; they must have been counted up to one more.
+            time: the longest time without a finished interval while events wait.
+        """
+        exceeded = []
+        if size is not None and self.size > size:
+            exceeded.append(f"{self.size:,} bytes behind, more than {size:,}")
+        if events is not None and self.events > events:
+            exceeded.append(f"{self.counted} events behind, more than {events:,}")
+        if time is not None and self.is_over(time):
+            since = "ever" if self.since is None else f"since {self.since.isoformat(timespec='seconds')}"
+            exceeded.append(f"no interval done {since} while events wait, which is more than {time}")
+        return exceeded
+
+    @property
+    def counted(self) -> str:
+        """The number of events, as text."""
+        return f"{self.events:,}" if self.events < self.counted_to else f"at least {self.events:,}"
+
     @property
     def loss(self) -> str | None:
         """A sentence about the events that were lost; None: no event was."""
