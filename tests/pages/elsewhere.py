@@ -51,6 +51,8 @@ BLOCKS_ELSEWHERE: Final = {
     "keep-table 5": "tests/integration/pravega_jobs/test_keep_table.py",
     "airflow-deadlines 1": "tests/integration/airflow_pravega/test_deadlines.py",
     "airflow-deadlines 2": "tests/integration/airflow_pravega/test_deadlines.py",
+    "airflow-partitions 1": "tests/integration/airflow_pravega/test_partitions.py",
+    "airflow-partitions 2": "tests/integration/airflow_pravega/test_partitions.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
     "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
     "late-events 3": "tests/integration/airflow_pravega/test_late_events.py",

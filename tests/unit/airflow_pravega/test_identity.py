@@ -15,6 +15,7 @@ from airflow_pravega.tasks.identity import (
     interval_name,
     own_interval,
     run_order,
+    start_of_partition,
     task_name,
     write_name,
 )
@@ -152,3 +153,22 @@ def test_a_record_of_a_partition_is_of_the_run_that_began_before_it():
     author = "airflow/dag/group.task/partition eu"
     assert own.is_own(recorded(author, after + timedelta(minutes=1)))
     assert not own.is_own(recorded(author, after - timedelta(minutes=1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"partition_date": datetime(2026, 1, 1, 5, tzinfo=UTC)}, datetime(2026, 1, 1, 5, tzinfo=UTC)),
+        ({"dag_run": SimpleNamespace(partition_key="2026-01-01T05")}, datetime(2026, 1, 1, 5, tzinfo=UTC)),
+        ({"dag_run": SimpleNamespace(partition_key="2026-01-01")}, datetime(2026, 1, 1, tzinfo=UTC)),
+        ({"dag_run": SimpleNamespace(partition_key="2026-01-01T05:00:00+02:00")}, datetime(2026, 1, 1, 3, tzinfo=UTC)),
+    ],
+)
+def test_a_partition_begins_at_its_date_or_at_the_time_of_its_key(given, expected):
+    assert start_of_partition(given) == expected
+
+
+@pytest.mark.parametrize(("key", "said"), [(None, "has no partition key"), ("eu", "'eu' is not a time")])
+def test_a_key_that_is_no_time_is_refused_with_the_way_out(key, said):
+    with pytest.raises(ConfigurationError, match=said):
+        start_of_partition({"dag_run": SimpleNamespace(partition_key=key, run_id="manual")})

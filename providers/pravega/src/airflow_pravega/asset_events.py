@@ -6,7 +6,7 @@ Airflow's database: so it has the texts of cuts only while they are short.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -21,6 +21,8 @@ from airflow_pravega.assets import create_asset
 
 KEY: Final = "pravega"
 VERSION: Final = 1
+# In the `extra` of an asset: the format of the partition keys of its events, as of `strftime`.
+PARTITIONS: Final = "pravega_partitions"
 # Characters of both texts: cuts of about 3,000 segments. XComs have no such limit, but Airflow keeps events longer.
 MOST_CHARACTERS: Final = 64 * 1024
 _SCHEME: Final = "pravega://"
@@ -61,6 +63,9 @@ def tell(context: Context, *facts: Facts) -> None:
 
     The asset of a stream gets the facts about this stream. Another asset, such as that of a table, gets the first
     facts. An alias becomes the asset of the stream that the task has written.
+
+    If the `extra` of an asset has `pravega_partitions`, a format such as `%Y-%m-%dT%H`, the event belongs to the
+    partition that the event times of the range begin, in UTC. Airflow 3.3 takes such keys.
     """
     task = context.get("task")
     if task is None:
@@ -77,12 +82,26 @@ def tell(context: Context, *facts: Facts) -> None:
             of_stream = uri.startswith(_SCHEME)
             found = next((each for each in facts if not of_stream or uri == f"{_SCHEME}{each['stream']}"), None)
             if found is not None:
-                context["outlet_events"][outlet].extra[KEY] = found
+                event = context["outlet_events"][outlet]
+                event.extra[KEY] = found
+                _put_partition(event, outlet, found, task.log)
         else:
             continue  # outlets of other kinds have no events
         if found is None:
             streams = ", ".join(sorted({each["stream"] for each in facts}))
             task.log.warning("The event of the outlet %s says nothing: this task has worked on %s", outlet, streams)
+
+
+def _put_partition(event: Any, outlet: object, facts: Facts, log: Any) -> None:
+    form = (getattr(outlet, "extra", None) or {}).get(PARTITIONS)
+    if form is None:
+        return
+    if "since" not in facts:
+        log.warning("The event of the outlet %s has no partition: the range has no event times", outlet)
+    elif not hasattr(event, "add_partitions"):
+        log.warning("The event of the outlet %s has no partition: only Airflow 3.3 and newer take keys", outlet)
+    else:
+        event.add_partitions(datetime.fromisoformat(facts["since"]).astimezone(UTC).strftime(form))
 
 
 @dataclass(frozen=True, slots=True)

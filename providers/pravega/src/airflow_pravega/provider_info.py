@@ -22,6 +22,7 @@ _GUIDES: Final = (
     "dead-letters",
     "airflow-decisions",
     "airflow-deadlines",
+    "airflow-partitions",
 )
 _TEXT: Final = {"type": ["string", "null"]}
 _SECRET: Final = {"type": ["string", "null"], "format": "password"}

@@ -21,7 +21,7 @@ from airflow_pravega.sensors.mapped_chains import former_consumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.tasks.arguments import check_choice, choice_of, time_of
 from airflow_pravega.tasks.claimants import claimant_of, with_parts
-from airflow_pravega.tasks.identity import chain_name, map_index, write_name
+from airflow_pravega.tasks.identity import chain_name, map_index, start_of_partition, write_name
 from airflow_pravega.tasks.intervals import to_xcom
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
@@ -42,6 +42,8 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         since: the start, a time with its zone; by default the start of the run's data interval. (templated)
         until: the end, which is not included; by default the end of the run's data interval. (templated)
+        partition: instead of both: the length of the interval that the run's partition key begins, as timetables of
+            partitions give it (Airflow 3.2 and newer). A key without a zone is in UTC.
         ahead: the most by which an event may be newer than the time that its writer notes next: `timedelta()` if each
             writer writes in the order of event times. By default it is not known: the range starts at the head.
         clip: take the events that are there, if retention may have removed events of the interval.
@@ -63,6 +65,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         stream: str,
         since: str | datetime = "{{ data_interval_start | default('') }}",
         until: str | datetime = "{{ data_interval_end | default('') }}",
+        partition: timedelta | None = None,
         ahead: timedelta | None = None,
         clip: bool = False,
         unit: str = TimeUnit.MS.name.lower(),
@@ -76,6 +79,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         check_choice(OnTruncated, "on_truncated", on_truncated)
         self.since = since
         self.until = until
+        self.partition = partition
         self.ahead = ahead
         self.clip = clip
         self.unit = unit
@@ -85,7 +89,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     def check(self, context: Context) -> PokeReturnValue:
         config = PravegaHook(self.pravega_conn_id).get_config()
         stream = StreamName.parse(self.stream, config.scope)
-        times = time_of("since", self.since), time_of("until", self.until)
+        times = self._times(context)
         unit = TimeUnit.parse(self.unit)
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
@@ -104,6 +108,12 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         if self.deferrable:
             self.wait_with(PravegaEventTimeTrigger, stream, until=unit.first_number(times[1]))
         return PokeReturnValue(False)
+
+    def _times(self, context: Context) -> tuple[datetime, datetime]:
+        if self.partition is None:
+            return time_of("since", self.since), time_of("until", self.until)
+        start = start_of_partition(context)
+        return start, start + self.partition
 
     async def _claim(
         self,

@@ -195,6 +195,32 @@ def plan_name(context: Context) -> str:
     return write_of_task(ti.dag_id, ti.task_id, map_index(context), own_interval(context, is_shared=False).name)
 
 
+def start_of_partition(context: Context) -> datetime:
+    """The time that begins the partition of a run: its partition date, or its key as ISO 8601, in UTC without a zone.
+
+    Raises:
+        ConfigurationError: the run has no partition key, or the key is not such a time.
+    """
+    date = context.get("partition_date")
+    if date is not None:
+        return date
+    run = context["dag_run"]
+    key = getattr(run, "partition_key", None)
+    if key is None:
+        raise ConfigurationError(
+            f"the run {run.run_id} has no partition key: give its DAG a timetable of partitions (Airflow 3.2 and "
+            "newer), or the sensor since= and until="
+        )
+    try:
+        start = datetime.fromisoformat(key)
+    except ValueError:
+        raise ConfigurationError(
+            f"the partition key {key!r} is not a time, such as 2026-01-01T05: give since= and until= as templates of "
+            "partition_key"
+        ) from None
+    return start if start.tzinfo is not None else start.replace(tzinfo=UTC)
+
+
 def dag_of(author: str, interval: str) -> str | None:
     """The id of the DAG whose run has recorded an interval, by the run's `write_name`; None if it was not a run."""
     if not author.startswith(f"{AIRFLOW}/") or not author.endswith(f"/{interval}"):

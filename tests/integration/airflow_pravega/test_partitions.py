@@ -1,0 +1,85 @@
+"""Intervals of event times as partitions of assets in a real Airflow: keys of events, and spans of keys."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from airflow.models.asset import AssetEvent, AssetModel
+from airflow.sdk import DAG, Asset, task
+from airflow.utils.session import create_session
+from tests.pages.blocks import blocks_of
+
+from aiopravega import StreamName
+from airflow_pravega.asset_events import PARTITIONS
+from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+pytest.importorskip("airflow.sdk.definitions.partition_mappers", reason="Airflow 3.3 and newer have them")
+
+HOUR = datetime(2013, 1, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def complete(client, scope):
+    """A stream with one event, complete for the hour."""
+    stream = StreamName(scope, "orders")
+    client.create_stream(stream, timestamp_aggregation_timeout=timedelta(minutes=5))
+    client.note_time(stream, "shop", HOUR)
+    next(iter(client.watermarks(stream, follow=True)))
+    with client.writer(stream) as writer:
+        writer.write(b"a")
+    client.note_time(stream, "shop", HOUR + timedelta(hours=1))
+    next(iter(client.watermarks(stream, since=HOUR + timedelta(hours=1), follow=True)))
+    return stream
+
+
+def keys_of(asset):
+    with create_session() as session:
+        found = session.query(AssetEvent).join(AssetModel, AssetEvent.asset_id == AssetModel.id)
+        return [event.partition_key for event in found.filter(AssetModel.name == asset.name)]
+
+
+def reading(wait, *outlets):
+    @task.pravega_range(outlets=[*outlets])
+    def read(stream_cuts):
+        return sorted(event.data.decode() for event in stream_cuts.events())
+
+    return read(wait.output)
+
+
+def test_an_interval_of_event_times_is_a_partition_of_the_assets_that_ask_for_keys(run, complete):
+    hourly = Asset(f"hourly-{complete.scope}", extra={PARTITIONS: "%Y-%m-%dT%H"})
+    plain = Asset(f"plain-{complete.scope}")
+    with DAG(f"hourly-{complete.scope}", schedule=None) as dag:
+        times = {"since": HOUR.isoformat(), "until": (HOUR + timedelta(hours=1)).isoformat()}
+        wait = PravegaEventTimeSensor(task_id="wait", stream=str(complete), poke_interval=0.1, timeout=60, **times)
+        reading(wait, hourly, plain)
+    assert run(dag).result("read") == ["a"]
+    assert keys_of(hourly) == ["2013-01-01T05"]
+    assert keys_of(plain) == [None]
+
+
+def test_a_range_without_event_times_is_no_partition_and_the_log_says_so(run, stream, write, capsys):
+    write(b"a")
+    asset = Asset(f"taken-{stream.scope}", extra={PARTITIONS: "%Y-%m-%d"})
+    with DAG(f"taken-{stream.scope}", schedule=None) as dag:
+        reading(PravegaStreamCutSensor(task_id="wait", stream=str(stream), poke_interval=0.1, timeout=60), asset)
+    assert run(dag).result("read") == ["a"]
+    assert keys_of(asset) == [None]
+    assert "has no partition: the range has no event times" in capsys.readouterr().out
+
+
+def test_a_run_without_a_partition_key_fails_at_once(run_task, stream, capsys):
+    def sensor(**common):
+        return PravegaEventTimeSensor(stream=str(stream), partition=timedelta(hours=1), **common)
+
+    ran = run_task(sensor)
+    assert (ran.state(), ran.tries()) == ("failed", 1)
+    assert "has no partition key: give its DAG a timetable of partitions" in capsys.readouterr().out
+
+
+def test_the_page_makes_dags_of_partitions():
+    namespace = {}
+    for block in blocks_of("airflow-partitions"):
+        exec(compile(block.code, "airflow-partitions", "exec"), namespace)
+    assert namespace["hours"].task_dict["wait"].partition == timedelta(hours=1)
+    assert namespace["days"].task_dict["wait"].partition == timedelta(days=1)
