@@ -4,6 +4,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import ModuleType
+from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -22,7 +23,7 @@ CONTEXT = {
 
 
 @pytest.fixture
-def told(monkeypatch):
+def paged(monkeypatch):
     """The texts that the notifier `pager.page` has got."""
     texts = []
 
@@ -30,7 +31,7 @@ def told(monkeypatch):
         texts.append((channel, text))
 
     module = ModuleType("pager")
-    module.page = page
+    monkeypatch.setattr(module, "page", page, raising=False)
     monkeypatch.setitem(sys.modules, "pager", module)
     return texts
 
@@ -47,15 +48,15 @@ def taken(client, stream, write):
     return interval
 
 
-async def test_a_missed_deadline_says_what_the_consumer_has_not_done(stream, taken, told, caplog):
-    given = {"notify": "pager.page", "notify_kwargs": {"channel": "#orders"}, "context": CONTEXT}
+async def test_a_missed_deadline_says_what_the_consumer_has_not_done(stream, taken, paged, caplog):
+    given: dict[str, Any] = {"notify": "pager.page", "notify_kwargs": {"channel": "#orders"}, "context": CONTEXT}
     found = await say_what_is_missing(stream=str(stream), consumer=CONSUMER, **given)
     assert (found["bytes"], found["waiting"], found["complete_until"]) == (32, [taken.name], None)
     assert found["text"].startswith(
         "the run scheduled__1 of orders (to be done by 2026-01-02 08:00:00+00:00) has missed its deadline: "
         f"no writer of {stream} notes times; '{CONSUMER}' is 32 bytes behind; interval '{taken.name}' is open since "
     )
-    assert told == [("#orders", found["text"])]
+    assert paged == [("#orders", found["text"])]
     assert found["text"] in caplog.text
 
 
@@ -69,11 +70,11 @@ async def test_a_missed_deadline_says_how_far_the_stream_is_complete(client, str
     assert (found["bytes"], found["waiting"]) == (None, None)
 
 
-async def test_people_are_told_of_a_deadline_although_the_cluster_is_away(stream, nobody, told):
-    given = {"notify": "pager.page", "notify_kwargs": {"channel": "#orders"}}
+async def test_people_are_told_of_a_deadline_although_the_cluster_is_away(stream, nobody, paged):
+    given: dict[str, Any] = {"notify": "pager.page", "notify_kwargs": {"channel": "#orders"}}
     found = await say_what_is_missing(stream=str(stream), pravega_conn_id=nobody, **given)
     assert "the cluster does not say more: PravegaConnectionError" in found["text"]
-    assert told == [("#orders", found["text"])]
+    assert paged == [("#orders", found["text"])]
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_a_check_of_lag_without_a_limit_is_refused():
 
 
 def test_the_page_makes_dags_with_deadlines():
-    namespace = {}
+    namespace: dict[str, Any] = {}
     for block in blocks_of("airflow-deadlines"):
         exec(compile(block.code, "airflow-deadlines", "exec"), namespace)
     assert namespace["daily"].deadline

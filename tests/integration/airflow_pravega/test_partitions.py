@@ -1,6 +1,7 @@
 """Intervals of event times as partitions of assets in a real Airflow: keys of events, and spans of keys."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from airflow.models.asset import AssetEvent, AssetModel
@@ -50,7 +51,7 @@ def test_an_interval_of_event_times_is_a_partition_of_the_assets_that_ask_for_ke
     hourly = Asset(f"hourly-{complete.scope}", extra={PARTITIONS: "%Y-%m-%dT%H"})
     plain = Asset(f"plain-{complete.scope}")
     with DAG(f"hourly-{complete.scope}", schedule=None) as dag:
-        times = {"since": HOUR.isoformat(), "until": (HOUR + timedelta(hours=1)).isoformat()}
+        times: dict[str, Any] = {"since": HOUR.isoformat(), "until": (HOUR + timedelta(hours=1)).isoformat()}
         wait = PravegaEventTimeSensor(task_id="wait", stream=str(complete), poke_interval=0.1, timeout=60, **times)
         reading(wait, hourly, plain)
     assert run(dag).result("read") == ["a"]
@@ -78,7 +79,7 @@ def test_a_run_without_a_partition_key_fails_at_once(run_task, stream, capsys):
 
 
 def test_the_page_makes_dags_of_partitions():
-    namespace = {}
+    namespace: dict[str, Any] = {}
     for block in blocks_of("airflow-partitions"):
         exec(compile(block.code, "airflow-partitions", "exec"), namespace)
     assert namespace["hours"].task_dict["wait"].partition == timedelta(hours=1)

@@ -37,7 +37,8 @@ async def say_what_is_missing(
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
-        consumer: the consumer whose lag is told, `dag/task` by default; None: only the stream's watermark is told.
+        consumer: the consumer whose lag is reported, `dag/task` by default; None: only the watermark of the stream is
+            reported.
         unit: the unit of the times of the stream's writers: `ns`, `us`, `ms` or `s`.
         pravega_conn_id: id of the connection.
         notify: the dotted name of a coroutine function, or of a notifier of Airflow that is awaited, on the triggerer.
@@ -60,7 +61,7 @@ async def say_what_is_missing(
     try:
         async with shared_client(config) as client:
             texts = await _missing(client, name, None if consumer is None else deployed_name(consumer), of_unit, found)
-    except PravegaError as error:  # people are told of the deadline in any case
+    except PravegaError as error:  # the deadline is reported in any case
         texts = [f"the cluster does not say more: {type(error).__name__}: {error}"]
     found["text"] = f"{_run_of(context)} has missed its deadline: {'; '.join(texts)}"
     logger.error("%s", found["text"])
