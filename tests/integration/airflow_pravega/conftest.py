@@ -16,17 +16,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from airflow.dag_processing.bundles.manager import DagBundlesManager
-from airflow.models import TaskInstance
 from airflow.models.hitl import HITLDetail
-from airflow.models.trigger import handle_event_submit
 from airflow.sdk import DAG, BaseOperator
-from airflow.triggers.base import TriggerEvent
 from airflow.utils.db import initdb
-from airflow.utils.session import create_session
 from psycopg2.extensions import parse_dsn
-from sqlalchemy import select
 from tests.faults.process import wait_until
 from tests.faults.proxy import Proxy
+from tests.integration.airflow_pravega.answering import has_answered, has_asked, has_asked_again
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -206,10 +202,6 @@ def meanwhile() -> Callable[..., Any]:
     return running
 
 
-# Before Airflow 3.3, a task that has asked waits on the triggerer.
-_AWAITS = "awaiting_input" if hasattr(import_module("airflow.sdk.exceptions"), "TaskAwaitingInput") else "running"
-
-
 @pytest.fixture
 def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
     """Answers the one question that a DAG asks while the block runs; its list gets the question, as Airflow has it.
@@ -225,57 +217,18 @@ def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
         asked: list[HITLDetail] = []
 
         def answer() -> None:
-            wait_until(lambda: _has_asked(dag_id, asked), lambda: f"{dag_id} asks", 300, every=0.2)
+            wait_until(lambda: has_asked(dag_id, asked), lambda: f"{dag_id} asks", 300, every=0.2)
             try:
                 then()
                 if interrupted:
-                    _repeat(dag_id)
-                    wait_until(lambda: _has_asked(dag_id, asked), lambda: f"{dag_id} asks again", 300, every=0.2)
+                    wait_until(lambda: has_asked_again(dag_id, asked), lambda: f"{dag_id} asks again", 300, every=0.5)
             finally:  # a run that nobody answers would not end
-                _answer(dag_id, choice)
+                wait_until(lambda: has_answered(dag_id, choice), lambda: f"{dag_id} is answered", 300, every=0.5)
 
         with meanwhile(answer):
             yield asked
 
     return answered
-
-
-def _waiting(dag_id: str, session: Any) -> tuple[TaskInstance, HITLDetail] | None:
-    task = session.scalar(select(TaskInstance).filter_by(dag_id=dag_id, state=_AWAITS))
-    detail = None if task is None else session.get(HITLDetail, task.id)
-    return None if detail is None else (task, detail)
-
-
-def _has_asked(dag_id: str, asked: list[HITLDetail]) -> bool:
-    with create_session() as session:
-        found = _waiting(dag_id, session)
-        if found is not None:
-            session.expunge(found[1])
-            asked.append(found[1])
-    return found is not None
-
-
-def _repeat(dag_id: str) -> None:
-    with create_session() as session:
-        found = _waiting(dag_id, session)
-        assert found is not None
-        task, _ = found
-        task.state, task.next_method, task.next_kwargs = "scheduled", None, None
-
-
-def _answer(dag_id: str, choice: str | None) -> None:
-    """Answer as the API does, or let the time be over as the scheduler does."""
-    with create_session() as session:
-        found = _waiting(dag_id, session)
-        assert found is not None
-        task, detail = found
-        event: dict[str, Any] = {"error": "The response timeout has passed", "error_type": "timeout"}
-        if choice is not None:
-            detail.responded_by, detail.responded_at = {"id": "ann", "name": "Ann"}, datetime.now(UTC)
-            detail.chosen_options = [choice]
-            event = detail.as_resume_event_payload()
-        if _AWAITS == "awaiting_input":
-            handle_event_submit(TriggerEvent(event), task_instance=task, session=session)
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def reading(wait, *outlets):
     return read(wait.output)
 
 
-def test_an_interval_of_event_times_is_a_partition_of_the_assets_that_ask_for_keys(run, complete):
+def test_an_interval_is_a_partition_of_the_assets_that_ask_for_keys(run, complete):
     hourly = Asset(f"hourly-{complete.scope}", extra={PARTITIONS: "%Y-%m-%dT%H"})
     plain = Asset(f"plain-{complete.scope}")
     with DAG(f"hourly-{complete.scope}", schedule=None) as dag:
