@@ -164,7 +164,7 @@ class Api:
         return found
 
     def answer(self, dag_id: str, run_id: str, task_id: str, choice: str) -> None:
-        """Answer the question of a task that waits for it, until the task has ended.
+        """Answer the question of a task that waits for it, until the run has ended.
 
         Airflow fails a try whose answer comes before its scheduler knows that the process which asked has ended.
         """
@@ -174,7 +174,7 @@ class Api:
             state = self.task(dag_id, run_id, task_id)["state"]
             if state in ("awaiting_input", "deferred") and not self.request("GET", path)["response_received"]:
                 self.request("PATCH", path, json={"chosen_options": [choice], "params_input": {}})
-            return state in ("success", "failed", "skipped")
+            return self.run_state(dag_id, run_id) in _ENDED
 
         self.wait(has_ended, f"{task_id} of {dag_id} has done what was chosen")
 
