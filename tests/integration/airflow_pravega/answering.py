@@ -35,16 +35,6 @@ def has_asked(dag_id: str, asked: list[HITLDetail]) -> bool:
     return found is not None
 
 
-def has_asked_again(dag_id: str, asked: list[HITLDetail]) -> bool:
-    """Run the task that waits once more, as the same instance, until it asks another question; see `has_asked`."""
-    with create_session() as session:
-        found = _waiting(dag_id, session)
-        if found is None or found[1].body != asked[0].body:
-            return found is not None and has_asked(dag_id, asked)
-        found[0].state, found[0].next_method, found[0].next_kwargs = "scheduled", None, None
-    return False
-
-
 def has_answered(dag_id: str, choice: str | None) -> bool:
     """Answer as the API does, or let the time be over as the scheduler does; True once the task has continued.
 

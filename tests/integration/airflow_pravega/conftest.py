@@ -22,7 +22,7 @@ from airflow.utils.db import initdb
 from psycopg2.extensions import parse_dsn
 from tests.faults.process import wait_until
 from tests.faults.proxy import Proxy
-from tests.integration.airflow_pravega.answering import has_answered, has_asked, has_asked_again
+from tests.integration.airflow_pravega.answering import has_answered, has_asked
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -206,13 +206,12 @@ def meanwhile() -> Callable[..., Any]:
 def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
     """Answers the one question that a DAG asks while the block runs; its list gets the question, as Airflow has it.
 
-    `then` is called before the answer; None as the choice: nobody answers, and the time is over. With `interrupted`,
-    the first try is repeated after `then`, as the same instance, as if the scheduler had failed it.
+    `then` is called before the answer; None as the choice: nobody answers, and the time is over.
     """
 
     @contextmanager
     def answered(
-        dag_id: str, choice: str | None, then: Callable[[], None] = lambda: None, *, interrupted: bool = False
+        dag_id: str, choice: str | None, then: Callable[[], None] = lambda: None
     ) -> Iterator[list[HITLDetail]]:
         asked: list[HITLDetail] = []
 
@@ -220,8 +219,6 @@ def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
             wait_until(lambda: has_asked(dag_id, asked), lambda: f"{dag_id} asks", 300, every=0.2)
             try:
                 then()
-                if interrupted:
-                    wait_until(lambda: has_asked_again(dag_id, asked), lambda: f"{dag_id} asks again", 300, every=0.5)
             finally:  # a run that nobody answers would not end
                 wait_until(lambda: has_answered(dag_id, choice), lambda: f"{dag_id} is answered", 300, every=0.5)
 

@@ -107,7 +107,7 @@ def test_a_lag_that_exceeds_a_limit_fails_the_task_at_once(check, capsys, limits
 def test_events_that_were_removed_unread_fail_the_check(client, check, stream, capsys):
     client.truncate_stream(client.tail(stream))
     assert check(max_bytes=10**9).state() == "failed"
-    assert "24 bytes were removed before the consumer had processed them" in capsys.readouterr().out
+    assert "32 bytes were removed before the consumer had processed them" in capsys.readouterr().out
 
 
 def test_a_check_of_lag_without_a_limit_is_refused():
