@@ -108,7 +108,7 @@ class PravegaWriteDecisionOperator(DecisionOperator):
                 stored
                 async for stored in ledger.records()
                 if stored.record.state is CommitState.PREPARED
-                and stream in (None, stored.record.sink)
+                and (stream is None or stream in stored.record.streams)
                 and self.write_id in (None, stored.record.write_id)
             ]
         except TableNotFoundError:
