@@ -201,6 +201,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         """
         return EventWriter(self.controller, self.store, StreamName.of(stream), writer_id, large_events=large_events)
 
+    @takes_stream
     async def read_visible(
         self, stream: StreamName | str, write_id: str, *, ledger: str | None = None, within: float = 0.0
     ) -> AsyncGenerator[Event, None]:

@@ -89,5 +89,5 @@ def test_every_method_that_begins_with_a_stream_takes_both_forms():
     found = inspect.getmembers(PravegaClient, inspect.isfunction)
     methods = [method for name, method in found if not name.startswith("_")]
     taking = [each for each in methods if list(inspect.signature(each).parameters)[1:2] == ["stream"]]
-    assert len(taking) == 22
+    assert len(taking) == 24
     assert all(hasattr(each, "__wrapped__") for each in taking)

@@ -46,6 +46,7 @@ WITHOUT = {
     "PravegaReaderGroupSensor",
     "PravegaResetReaderGroupOperator",
     "PravegaTableUpkeepOperator",
+    "PravegaWriteDecisionOperator",
 }
 OF_CONSUMERS = {
     "PravegaCdcMergeOperator",

@@ -60,6 +60,8 @@ def made(kind: type[BaseOperator]) -> BaseOperator:
                     needed[name] = NEEDED.get(name, "examples")
     if kind.__name__ == "PravegaUpdateStreamOperator":
         needed["tags"] = ["sales"]
+    if kind.__name__ == "PravegaLagCheckOperator":
+        needed["max_time"] = "6h"
     if "group" in needed:  # its name stands for the stream
         needed.pop("stream", None)
     with DAG("dag", render_template_as_native_obj=True):

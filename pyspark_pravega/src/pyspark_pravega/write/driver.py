@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
@@ -21,10 +21,12 @@ from aiopravega.ledger import (
     check_same_errors,
     refuse_used,
 )
-from pravega_jobs.landing.write_errors import ErrorsOfWrite
 from pyspark_pravega.write.partition import PartitionResult
 from pyspark_pravega.write.row_errors import errors_of
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
+
+if TYPE_CHECKING:
+    from pravega_jobs.landing.write_errors import ErrorsOfWrite
 
 logger = logging.getLogger(__name__)
 # It gets a handler where no logging is set up; see `_log_speed`.
@@ -205,7 +207,7 @@ def _all_rows(partitions: Sequence[PartitionResult]) -> Fingerprint:
 
 def _errors(
     client: PravegaClient, options: WriteOptions, partitions: Sequence[PartitionResult] = ()
-) -> ErrorsOfWrite | None:
+) -> "ErrorsOfWrite | None":
     return errors_of(client, options.errors, (options.stream, options.write_id, options.rebuild), partitions)
 
 

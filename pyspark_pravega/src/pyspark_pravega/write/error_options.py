@@ -1,4 +1,7 @@
-"""Options of the errors of a write, and the column that rows have of them. No server is asked."""
+"""Options of the errors of a write, and the column that rows have of them. No server is asked.
+
+Tables, which errors may go to in landings, are loaded by writes that keep errors only.
+"""
 
 from dataclasses import dataclass
 from typing import Self
@@ -8,7 +11,6 @@ from pyspark.sql.types import StructType
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from pravega_jobs.decoding.option_texts import Options
-from pravega_jobs.landing.errors import check_error_column, check_errors, check_write_errors
 from pravega_jobs.spark.options import ERROR, ERRORS_OPTION, ERRORS_OPTIONS
 
 
@@ -39,6 +41,8 @@ class ErrorOptions:
         if named and found.sink is None:
             raise ConfigurationError(f"option {named[0]!r} needs option {ERRORS_OPTION!r}: the stream of the errors")
         if found.sink is not None:
+            from pravega_jobs.landing.errors import check_errors, check_write_errors
+
             if check_write_errors(found.sink).stream == stream:
                 raise ConfigurationError(f"the errors of a write to {stream} cannot go into the same stream")
             check_errors(found.sink, found.most)
@@ -51,5 +55,9 @@ class ErrorOptions:
             ConfigurationError: the column is missing, or there is one that has no sink.
         """
         found = schema[ERROR].dataType.simpleString() if ERROR in schema.fieldNames() else None
+        if found is None and self.sink is None:
+            return schema
+        from pravega_jobs.landing.errors import check_error_column, check_write_errors
+
         check_error_column(found, None if self.sink is None else check_write_errors(self.sink))
         return StructType([field for field in schema.fields if self.sink is None or field.name != ERROR])

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.names import StreamName
 from pravega_jobs.error_rows import Sieve
-from pravega_jobs.landing.write_errors import ErrorsOfWrite, errors_of_write
 from pyspark_pravega.write.error_options import ErrorOptions
 from pyspark_pravega.write.partition import PartitionResult
+
+if TYPE_CHECKING:
+    from pravega_jobs.landing.write_errors import ErrorsOfWrite
 
 
 class RowErrors:
@@ -38,7 +41,7 @@ def errors_of(
     options: ErrorOptions,
     write: tuple[StreamName, str, int],
     partitions: Sequence[PartitionResult] = (),
-) -> ErrorsOfWrite | None:
+) -> "ErrorsOfWrite | None":
     """The errors of the tasks of a write; None: errors are not kept.
 
     Args:
@@ -50,6 +53,10 @@ def errors_of(
     Raises:
         LandingError: there are too many bytes of errors.
     """
+    if options.sink is None:
+        return None
+    from pravega_jobs.landing.write_errors import errors_of_write
+
     found = errors_of_write(client, *write, options.sink, options.most, options.consumer, options.interval)
     if found is not None:
         for partition in partitions:
