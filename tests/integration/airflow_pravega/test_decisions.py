@@ -14,6 +14,7 @@ from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.blocking.intervals import next_start
 from aiopravega.errors import StreamTruncatedError
 from aiopravega.ledger import CommitState, Interval, IntervalState
+from airflow_pravega.operators.decision import MOST_ASKED
 from airflow_pravega.operators.interval_decision import PravegaIntervalDecisionOperator
 from airflow_pravega.operators.write_decision import PravegaWriteDecisionOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -115,6 +116,16 @@ def test_a_failed_interval_is_skipped_with_the_numbers_beside_the_choice(decide,
     assert ran.result("decide")["skipped"] == ["one"]
     record = ledger.find(failed)
     assert (record.state, record.reason) == (IntervalState.SKIPPED, "Ann has decided: Skip")
+
+
+def test_people_decide_only_about_intervals_that_the_question_shows(decide, taken, ledger):
+    failed = [taken(f"number {number:02}", state=IntervalState.FAILED) for number in range(MOST_ASKED + 1)]
+    ran, asked = decide("Skip")
+    assert "1 later intervals are asked about when these are decided" in asked.body
+    assert "number 50" not in asked.body
+    assert len(ran.result("decide")["skipped"]) == MOST_ASKED
+    states = [ledger.find(each).state for each in failed]
+    assert states == [IntervalState.SKIPPED] * MOST_ASKED + [IntervalState.FAILED]
 
 
 def test_an_interval_of_no_run_is_open_again_and_named(decide, taken, ledger):

@@ -1,5 +1,6 @@
 """What is wrong with an operator's arguments, and known when it is made, stops the DAG from being parsed."""
 
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -111,6 +112,19 @@ def test_a_history_in_a_table_of_postgresql_is_refused(operator):
             history="scd2",
             **more,
         )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"partition": timedelta(hours=1), "since": "2026-01-05T00:00:00Z"}, "since or until"),
+        ({"partition": timedelta()}, "longer than nothing"),
+    ],
+    ids=str,
+)
+def test_a_partition_that_says_something_else_is_refused(more, said):
+    with pytest.raises(AirflowFailException, match=said):
+        PravegaEventTimeSensor(task_id="task", stream="scope/orders", **more)
 
 
 @pytest.mark.parametrize("more", [{"deletes": "soft"}, {"ghosts": "remove"}])

@@ -33,12 +33,15 @@ def test_a_running_job_has_its_state_and_last_checkpoint(server):
         assert health.details == {"job_id": "ab12", "checkpoint": "file:/checkpoints/7"}
 
 
-def test_of_jobs_with_one_name_the_last_started_counts(server):
+def test_of_jobs_with_one_name_the_one_that_has_not_ended_counts(server):
     server.answers = flink_answers("enrich", "RUNNING", started=2)
-    server.answers["/jobs/overview"][1]["jobs"].append(
-        {"jid": "cd34", "name": "enrich", "state": "FAILED", "start-time": 1}
-    )
+    other = {"jid": "cd34", "name": "enrich", "state": "FAILED", "start-time": 3}
+    server.answers["/jobs/overview"][1]["jobs"].append(other)
     assert flink_health(HttpServer(server.uri), "enrich").state == "RUNNING"
+    other["state"] = "RESTARTING"
+    with pytest.raises(ConfigurationError, match=r"ab12 \(RUNNING\), cd34 \(RESTARTING\). Give the id of one"):
+        flink_health(HttpServer(server.uri), "enrich")
+    assert flink_health(HttpServer(server.uri), "ab12").state == "RUNNING"
 
 
 def test_a_failed_job_says_why(server):

@@ -86,7 +86,8 @@ def build_flink_job(
     Args:
         asset: key of the asset. Streams that the job writes name it as a dependency: `deps=[…]` of
             `pravega_stream_spec`.
-        job: name or id of the job. Of several with one name, the one that was started last counts.
+        job: name or id of the job. Of several with one name, the one that has not ended counts; if all have,
+            the one that was started last; the check fails if several have not ended.
         reads: the streams that it reads, as assets or keys.
         group: its reader group, `scope/group`; None: its lag is not known.
         max_lag_bytes: the most bytes that the group may be behind.

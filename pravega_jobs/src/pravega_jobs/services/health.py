@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from aiopravega.errors import ProtocolError
+from aiopravega.errors import ConfigurationError, ProtocolError
 from pravega_jobs.landing.postgres_sql import transaction
 from pravega_jobs.services.http_json import HttpServer
 
 _RUNNING: Final = "RUNNING"
+# The states that Flink's jobs never leave.
+_ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _MILLISECONDS: Final = 1000
 # Statuses of `/q/health`: all is up, or something is down.
 _HEALTH: Final = (200, 503)
@@ -56,9 +58,12 @@ class SlotHealth:
 
 
 def flink_health(server: HttpServer, job: str) -> JobHealth:
-    """The health of a job of Flink, by its name or its id. Of several with one name, the one that was started last.
+    """The health of a job of Flink, by its name or its id.
+
+    Of several with one name, the one that has not ended; if all have ended, the one that was started last.
 
     Raises:
+        ConfigurationError: several jobs of this name have not ended.
         PravegaError: the server cannot be asked.
     """
     _, overview = server.get("/jobs/overview")
@@ -66,7 +71,11 @@ def flink_health(server: HttpServer, job: str) -> JobHealth:
     if not jobs:
         known = ", ".join(sorted(str(each.get("name")) for each in overview["jobs"])) or "no job"
         return JobHealth("MISSING", False, reason=f"the cluster has {known}, and not {job!r}")
-    newest = max(jobs, key=lambda each: int(each.get("start-time", 0)))
+    alive = [each for each in jobs if each.get("state") not in _ENDED]
+    if len(alive) > 1:
+        ids = ", ".join(sorted(f"{each.get('jid')} ({each.get('state')})" for each in alive))
+        raise ConfigurationError(f"{len(alive)} jobs of {server.uri} are called {job!r}: {ids}. Give the id of one")
+    newest = max(alive or jobs, key=lambda each: int(each.get("start-time", 0)))
     jid, state = str(newest["jid"]), str(newest["state"])
     _, checkpoints = server.get(f"/jobs/{jid}/checkpoints")
     _, exceptions = server.get(f"/jobs/{jid}/exceptions")
@@ -97,7 +106,7 @@ def debezium_health(server: HttpServer) -> JobHealth:
     down = [str(each.get("name")) for each in checks if each.get("status") != "UP"]
     reason = f"these of its checks are down: {', '.join(down)}" if down else None
     return JobHealth(
-        state, state == "UP", reason=reason, details={str(c.get("name")): str(c["status"]) for c in checks}
+        state, state == "UP", reason=reason, details={str(c.get("name")): str(c.get("status")) for c in checks}
     )
 
 

@@ -16,6 +16,8 @@ from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import records_nothing
 from airflow_pravega.tasks.intervals import TO_RECORD
 
+# Intervals or writes that one question is about: nobody decides about what a question does not show.
+MOST_ASKED: Final = 50
 LEAVE: Final = "Leave it as it is"
 LEAVING: Final = "nothing is changed; the tasks after this one are skipped, and the next run asks again"
 
@@ -84,11 +86,10 @@ class DecisionOperator(AsksPeople):
         """Do what was chosen, after `question` has looked; returns what was done, as plain JSON."""
 
 
-def table_of(heads: tuple[str, ...], rows: list[tuple[object, ...]], most: int = 50) -> str:
-    """Rows as a table in Markdown; of many, the first ones and the number of the others."""
-    lines = [heads, ("---",) * len(heads), *rows[:most]]
-    text = "\n".join(f"| {' | '.join(_cell(each) for each in line)} |" for line in lines)
-    return text if len(rows) <= most else f"{text}\n\nand {len(rows) - most} more"
+def table_of(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    """Rows as a table in Markdown."""
+    lines = [heads, ("---",) * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(_cell(each) for each in line)} |" for line in lines)
 
 
 def _cell(value: object) -> str:

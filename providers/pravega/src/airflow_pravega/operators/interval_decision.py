@@ -16,7 +16,7 @@ from aiopravega.intervals.chain.losses import bytes_between
 from aiopravega.ledger import ClaimantState, CutRecord, IntervalState
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.operators.decision import LEAVE, LEAVING, DecisionOperator, effects_of, table_of
+from airflow_pravega.operators.decision import LEAVE, LEAVING, MOST_ASKED, DecisionOperator, effects_of, table_of
 from airflow_pravega.tasks.arguments import check_known, check_stream
 from airflow_pravega.tasks.asking import Decision, Question, author_of
 from airflow_pravega.tasks.claimants import Judge, claimant_of, clear_run, why_not_cleared
@@ -42,10 +42,11 @@ _MOST_COUNTED: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Matters:
-    """The losses, and the intervals that can be read and are not done."""
+    """The losses, and the intervals that can be read and are not done: some of them, and the number of the others."""
 
     skips: Skips
     waiting: list[CutRecord]
+    others: int = 0
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -106,6 +107,8 @@ class PravegaIntervalDecisionOperator(LinkedToStream, DecisionOperator):
         if found.waiting:
             heads = ("interval", "state", "since", "run", "bytes", "events", "from", "to")
             parts.append("**Not done:**\n\n" + table_of(heads, [_row(client, each) for each in found.waiting]))
+        if found.others:
+            parts.append(f"{found.others} later intervals are asked about when these are decided.")
         parts.append(effects_of({choice: _EFFECTS[choice] for choice in found.choices}))
         counts = [f"{len(found.skips.texts)} lost"] if found.skips.texts else []
         counts += [f"{len(found.waiting)} not done"] if found.waiting else []
@@ -159,7 +162,7 @@ class PravegaIntervalDecisionOperator(LinkedToStream, DecisionOperator):
             and (record.state is IntervalState.FAILED or record.state_since <= before)
             and client.run(Judge()(record)) is not ClaimantState.RUNNING
         ]
-        return _Matters(skips, waiting)
+        return _Matters(skips, waiting[:MOST_ASKED], max(len(waiting) - MOST_ASKED, 0))
 
 
 def _row(client: PravegaClient, record: CutRecord) -> tuple[object, ...]:

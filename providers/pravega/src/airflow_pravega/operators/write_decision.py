@@ -13,7 +13,7 @@ from aiopravega.ledger import CommitState
 from aiopravega.ledger.commits.recovery import Inspection, Resolution, Standing, finish_stored, resolve
 from aiopravega.ledger.commits.verdict import inside
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.operators.decision import LEAVE, LEAVING, DecisionOperator, effects_of, table_of
+from airflow_pravega.operators.decision import LEAVE, LEAVING, MOST_ASKED, DecisionOperator, effects_of, table_of
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.asking import Decision, Question, author_of
 from pravega_jobs.maintenance import NEEDS_A_PERSON, named_ledger
@@ -77,7 +77,7 @@ class PravegaWriteDecisionOperator(DecisionOperator):
         del context
         found = client.run(self._look(client))
         partial = [write for write in found if write.standing is Standing.PARTIAL]
-        self._asked = partial or found
+        self._asked = (partial or found)[:MOST_ASKED]
         self._left = [write for write in found if write not in self._asked]
         if not self._asked:
             return None

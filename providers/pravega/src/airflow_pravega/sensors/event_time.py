@@ -5,12 +5,12 @@ Each interval is claimed in the cut ledger: every later run that asks for it get
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow.sdk import Context, PokeReturnValue
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
-from aiopravega.errors import NotYetError, NoWatermarksError
+from aiopravega.errors import ConfigurationError, NotYetError, NoWatermarksError
 from aiopravega.intervals import OnTruncated, claim_times, interval_name
 from aiopravega.intervals.chain.claims import claim_times_again, claimed_again, former_name
 from aiopravega.ledger import Interval
@@ -21,9 +21,13 @@ from airflow_pravega.sensors.mapped_chains import former_consumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.tasks.arguments import check_choice, choice_of, time_of
 from airflow_pravega.tasks.claimants import claimant_of, with_parts
+from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import chain_name, map_index, start_of_partition, write_name
 from airflow_pravega.tasks.intervals import to_xcom
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
+
+_SINCE: Final = "{{ data_interval_start | default('') }}"
+_UNTIL: Final = "{{ data_interval_end | default('') }}"
 
 
 class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
@@ -63,8 +67,8 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         self,
         *,
         stream: str,
-        since: str | datetime = "{{ data_interval_start | default('') }}",
-        until: str | datetime = "{{ data_interval_end | default('') }}",
+        since: str | datetime = _SINCE,
+        until: str | datetime = _UNTIL,
         partition: timedelta | None = None,
         ahead: timedelta | None = None,
         clip: bool = False,
@@ -75,6 +79,11 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
+        with failing_for_good():
+            if partition is not None and (since, until) != (_SINCE, _UNTIL):
+                raise ConfigurationError("partition is given with since or until: the key of the run says both")
+            if partition is not None and partition <= timedelta():
+                raise ConfigurationError(f"partition is {partition}, but must be longer than nothing")
         self.record = record
         check_choice(OnTruncated, "on_truncated", on_truncated)
         self.since = since
