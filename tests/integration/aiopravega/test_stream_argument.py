@@ -11,6 +11,7 @@ import pytest
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamName, blocking
 from aiopravega.control import TransactionState
+from aiopravega.errors import NotVisibleError
 
 
 def taking_a_stream() -> set[str]:
@@ -67,6 +68,10 @@ async def test_every_method_of_the_asyncio_client_takes_two_texts(client, scope,
     assert (await two.range_for((0, 1_000))).stream == stream
     await client.commit_ledger(scope).create()
     assert await two.written("nightly") == []
+    with pytest.raises(NotVisibleError, match="does not know the write"):
+        await two.visible_write("nightly")
+    with pytest.raises(NotVisibleError, match="does not know the write"):
+        await anext(two.read_visible("nightly"))
     await two.scale_stream(2)
     await two.seal_stream()
     assert await two.is_sealed()
@@ -103,6 +108,10 @@ async def test_every_method_of_the_blocking_client_takes_two_texts(pravega_confi
             assert two.range_for((0, 1_000)).stream == stream
             client.commit_ledger(scope).create()
             assert two.written("nightly") == []
+            with pytest.raises(NotVisibleError, match="does not know the write"):
+                two.visible_write("nightly")
+            with pytest.raises(NotVisibleError, match="does not know the write"):
+                next(two.read_visible("nightly"))
             two.scale_stream(2)
             two.seal_stream()
             assert two.is_sealed()
