@@ -53,6 +53,7 @@ from dagster_pravega.resources.sessions import spark_session
 from dagster_pravega.resources.stores import IcebergCatalog, LandingDatabase, ObjectStore
 from dagster_pravega.sensors.complete_partitions import build_complete_partitions_sensor
 from dagster_pravega.sensors.cut_sensor import build_stream_cut_sensor
+from dagster_pravega.sensors.errors_sensor import build_errors_sensor
 from dagster_pravega.sensors.group_sensor import build_reader_group_sensor
 from dagster_pravega.sensors.late_sensor import build_late_events_sensor
 from dagster_pravega.sensors.observation_sensor import build_observation_sensor
@@ -91,6 +92,7 @@ __all__ = [
     "build_debezium_server",
     "build_debezium_streams",
     "build_decode_errors_check",
+    "build_errors_sensor",
     "build_external_assets",
     "build_flink_job",
     "build_kept_table",

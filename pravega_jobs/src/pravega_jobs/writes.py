@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
-from aiopravega.ledger import CommitProtocol, CommitRecord, ledger_name
+from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState, ledger_name
 from aiopravega.names import StreamName
 from pravega_jobs.spark.options import REBUILD_OPTION
 
@@ -49,6 +49,23 @@ async def finished_write(
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
     return job.done
+
+
+async def finished_writes(client: PravegaClient, stream: StreamName, ledger: str | None = None) -> list[CommitRecord]:
+    """The newest generations that are done of all writes to a stream, but not to a deleted stream of its name.
+
+    Raises:
+        StreamNotFoundError: the stream does not exist.
+        TableNotFoundError: there is no ledger.
+        ConfigurationError: `ledger` is not a name.
+    """
+    first = (await client.controller.first_segment(stream)).number
+    found = [
+        [one for one in each.record.generations if one.state is CommitState.DONE]
+        async for each in client.commit_ledger(*ledger_name(ledger, stream.scope)).records()
+        if (each.record.sink, each.record.incarnation) == (stream, first)
+    ]
+    return [done[-1] for done in found if done]
 
 
 def parse_generation(value: int | str) -> int:

@@ -137,6 +137,39 @@ def test_errors_that_retention_removed_are_missed(lake, client, stream):
 
 
 @FEW
+def test_errors_are_counted_without_reading_those_that_are_all_there(lake, client, stream, requests):
+    """By the records of their writes: the events are read of the one write that a truncation has reached."""
+    name, land = stream.removeprefix("stream:"), partial(land_with_errors, lake, errors=stream)
+    land("sunday", 1, *(b"%d" % number for number in range(100)))
+    before = client.tail(name)
+    with client.writer(name) as writer:
+        writer.write_many([b"of somebody else" * 1000] * 100)
+    client.scale_stream(name, 3)
+    for number in range(5):
+        land(f"week {number}", 1, b"x", b"y")
+    sink = ErrorsStream(StreamName.parse(name), client)
+
+    def found() -> tuple[dict[str, int], int]:
+        requests.begin()
+        counts = {each.interval: each.found for each in list_errors(lake.table(), sink)}
+        return counts, requests.count
+
+    weeks = {f"week {number}": 2 for number in range(5)}
+    counts, asked = found()
+    assert counts == {"sunday": 100} | weeks
+    assert asked < 10
+    # Between the events of a write of two segments.
+    positions = dict(before.positions)
+    client.truncate_stream(StreamCut(before.stream, {**positions, min(positions): 0}))
+    counts, asked = found()
+    assert 0 < counts.pop("sunday") < 100
+    assert counts == weeks
+    assert asked < 30
+    client.truncate_stream(before)
+    assert found()[0] == {"sunday": 0} | weeks
+
+
+@FEW
 def test_errors_that_no_event_can_hold_change_nothing(lake, stream, letters):
     with pytest.raises(LandingError, match=r"epoch\.0:1-\d+ has .* bytes as an event of an errors stream"):
         land_with_errors(lake, "monday", 1, b"x", b"y" * 7_000_000, errors=stream)

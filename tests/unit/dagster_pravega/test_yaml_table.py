@@ -143,6 +143,7 @@ IN_PYTHON_ONLY = {
     "build_debezium_server",
     "build_debezium_streams",
     "build_decode_errors_check",
+    "build_errors_sensor",
     "build_flink_job",
     "build_landed_asset",
     "build_landed_errors_check",

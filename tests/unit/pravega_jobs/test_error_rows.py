@@ -10,6 +10,7 @@ from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.schema.arrow.sql_columns import columns_of
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve, errors_of
 from pravega_jobs.landing import Holding, land
+from pravega_jobs.landing.error_streams import is_whole
 from pravega_jobs.landing.errors import NAME, MostErrors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.spark.options import ERROR, ERROR_SQL
@@ -126,3 +127,26 @@ def test_the_names_of_errors_intervals_are_read_again():
     assert found is not None
     assert found.groupdict() == {"interval": "a errors 1\nb", "generation": "12", "table": "0123456789abcdef"}
     assert NAME.fullmatch("monday") is None
+
+
+@pytest.mark.parametrize(
+    ("start", "head", "whole"),
+    [
+        ({(0, 0): 5}, {(0, 0): 5}, True),
+        ({(0, 0): 5}, {(0, 0): 6}, False),
+        ({(0, 0): 5, (1, 0): 5}, {(0, 0): 0, (1, 0): 9}, False),
+        ({(2, 1): 0, (1, 0): 5}, {(0, 0): 9, (1, 0): 5}, True),
+        # Before or after a segment at the head that is as old: requests would tell.
+        ({(2, 1): 0, (1, 0): 5}, {(3, 2): 0, (1, 0): 5}, False),
+        ({(3, 2): 0, (1, 0): 5}, {(2, 1): 0, (1, 0): 5}, True),
+        ({(0, 0): -1}, {(0, 0): 0}, False),
+        ({}, {(0, 0): 0}, False),
+    ],
+)
+def test_a_stream_certainly_has_what_begins_after_its_head(start, head, whole):
+    def cut(positions: dict[tuple[int, int], int]) -> StreamCut:
+        if not positions:
+            return StreamCut.unbounded()
+        return StreamCut(STREAM, {SegmentId(STREAM, *segment): offset for segment, offset in positions.items()})
+
+    assert is_whole(cut(start), cut(head)) == whole

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.table_keys import TableKeys

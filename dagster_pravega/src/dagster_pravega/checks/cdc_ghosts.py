@@ -7,8 +7,9 @@ import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.sessions import spark_session

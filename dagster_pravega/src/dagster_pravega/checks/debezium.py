@@ -7,8 +7,9 @@ import dagster as dg
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.ops.maintenance import job_of, op_name
 from dagster_pravega.resources.resource import PravegaResource

@@ -16,9 +16,9 @@ from dagster import (
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.sampling import hold_sample
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import EVENTS_KEY
+from dagster_pravega.metadata.measures import EVENTS_KEY, table_of
 from dagster_pravega.metadata.ranges import checked_range
 from dagster_pravega.metadata.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource

@@ -16,9 +16,10 @@ from dagster import (
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.open import GroupAddress, need_group
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.columns import SCHEMA_KEY
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.ranges import checked_materialization
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike, plain
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource

@@ -10,11 +10,6 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetKey,
-    MetadataValue,
-    TableColumn,
-    TableMetadataValue,
-    TableRecord,
-    TableSchema,
     asset_check,
 )
 from dagster import __version__ as dagster_version
@@ -26,6 +21,7 @@ from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open import POLICY, SchemaReport
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.ranges import checked_range
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike, asset_key_of
 from dagster_pravega.resources.resource import PravegaResource
@@ -222,9 +218,3 @@ def _result(
     return AssetCheckResult(
         passed=report.passed, severity=AssetCheckSeverity.ERROR, description=report.summary(), metadata=metadata
     )
-
-
-def table_of(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
-    """A table for metadata. Its cells are texts, numbers or booleans; a value of None becomes an empty text."""
-    records = [TableRecord({name: "" if row[name] is None else row[name] for name in columns}) for row in rows]
-    return MetadataValue.table(records, TableSchema(columns=[TableColumn(name) for name in columns]))

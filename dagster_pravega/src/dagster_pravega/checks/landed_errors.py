@@ -1,21 +1,17 @@
 """A check of the errors of a table or a stream: events that could not be decoded, in an errors table or stream."""
 
-from dataclasses import replace
 from typing import Final
 
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.checks.decode_errors import judge
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY
+from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_SAMPLE_KEY, ERRORS_TABLE_KEY, SAMPLE_COLUMNS, table_of
 from dagster_pravega.metadata.spec import AssetLike
 from dagster_pravega.resources.resource import PravegaResource
-from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
-from pravega_jobs.landing import ErrorsState, ErrorsStream, WrittenStream, list_errors
-from pravega_jobs.landing.errors import errors_sink_of
-from pravega_jobs.landing.store_access import accessing
+from dagster_pravega.resources.table_keys import TABLE_KEY, CountedTable, TableKeys
 
 _SHOWN: Final = 20
 _COLUMNS: Final = ("consumer", "interval", "generation", "state", "landed", "found")
@@ -40,12 +36,12 @@ def build_landed_errors_check(
     Intervals that are written again, and errors that a replay has mended, leave none behind.
 
     It is an error if errors are missing in the errors table or stream. Its metadata are the number of errors that count
-    (`pravega/errors`), and the 20 landings with the most of them.
+    (`pravega/errors`), the 20 landings with the most of them, and 20 of the newest errors if the check does not pass.
 
     Args:
         asset: the asset of the table, such as `build_landed_asset` makes it.
         table: the table, as `build_landed_asset` has it; or a stream of rows, as `stream:scope/name`.
-        errors: its errors table or stream, as `build_landed_asset` has it. A stream is read as a whole.
+        errors: its errors table or stream, as `build_landed_asset` has it.
         database_key: of the `LandingDatabase` that has both.
         catalog_key: of the `IcebergCatalog` that has both.
         store_key: of the `ObjectStore` that has the files of both.
@@ -69,37 +65,24 @@ def build_landed_errors_check(
             f"the check {name!r} of the errors of {table} has no limit, so that it would pass with any number: give "
             "warn_errors or error_errors"
         )
-    keys = TableKeys(database_key, catalog_key, store_key)
-    stream = WrittenStream.of_text(table)
-    if stream is None:
-        keys.check(table)
-    keys.check_errors(errors)
-    in_stream = stream is not None or ErrorsStream.of_text(errors) is not None
-    needed = keys.required | ({resource_key} if in_stream else set())
+    counted = CountedTable.of(table, errors, TableKeys(database_key, catalog_key, store_key))
 
     @asset_check(
         asset=key,
         name=name,
         blocking=blocking,
         description=f"How many events of {table} are in {errors}?",
-        required_resource_keys=needed,
+        required_resource_keys=counted.required(resource_key),
     )
     def landed_errors(context: AssetCheckExecutionContext) -> AssetCheckResult:
-        with failing_for_good(), accessing(keys.access(context.resources)):
-            sink = errors_sink_of(keys.errors(errors, context.resources))
-            target = stream or keys.table(table, context.resources)
-            if in_stream:
-                pravega: PravegaResource = getattr(context.resources, resource_key)
-                sink = sink.with_client(pravega.client)
-                target = target if stream is None else replace(stream, client=pravega.client)
-            found = list_errors(target, sink)
-        missing = [each for each in found if each.state is ErrorsState.MISSING]
-        count = sum(each.landed for each in found if each.state is ErrorsState.COUNTED)
-        severity, passed = (AssetCheckSeverity.ERROR, False) if missing else judge(count, limits)
-        said = f"{count:,} events are errors"
-        if missing:
-            said += f"; errors of {len(missing)} landings are missing there, such as of {missing[0].interval!r}"
-        most = sorted(found, key=lambda each: -each.landed)[:_SHOWN]
+        with failing_for_good():
+            pravega: PravegaResource | None = getattr(context.resources, resource_key) if counted.in_stream else None
+            with counted.counted(context.resources, None if pravega is None else pravega.client) as found:
+                severity, passed = (AssetCheckSeverity.ERROR, False) if found.missing else judge(found.errors, limits)
+                sample = [] if passed else found.sample(_SHOWN)
+        said = f"{found.errors:,} events are errors"
+        if found.missing:
+            said += f"; errors of {len(found.missing)} landings are missing there, such as of {found.missing[0].interval!r}"
         return AssetCheckResult(
             passed=passed,
             severity=severity,
@@ -107,8 +90,9 @@ def build_landed_errors_check(
             metadata={
                 TABLE_KEY: table,
                 ERRORS_TABLE_KEY: errors,
-                ERRORS_KEY: count,
-                "pravega/landings": table_of(_COLUMNS, [each.to_json() for each in most]),
+                ERRORS_KEY: found.errors,
+                "pravega/landings": table_of(_COLUMNS, found.most(_SHOWN)),
+                ERRORS_SAMPLE_KEY: table_of(SAMPLE_COLUMNS, sample),
             },
         )
 

@@ -13,9 +13,9 @@ import dagster as dg
 from aiopravega import PravegaClient, StreamName, TimeUnit
 from aiopravega.errors import ConfigurationError, NoWatermarksError
 from aiopravega.intervals.reports.freshness import freshness_of
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import UNTIL_KEY
+from dagster_pravega.metadata.measures import UNTIL_KEY, table_of
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.metadata.time_partitions import keys_of_window, others_of, windows_of
 from dagster_pravega.resources.resource import PravegaResource

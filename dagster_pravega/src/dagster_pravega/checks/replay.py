@@ -8,8 +8,9 @@ import dagster as dg
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
-from dagster_pravega.checks.gates import checked_key, table_of
+from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import table_of
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.schema_registry import SchemaRegistryResource

@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dagster import DataVersion, MetadataValue
+from dagster import (
+    DataVersion,
+    MetadataValue,
+    TableColumn,
+    TableMetadataValue,
+    TableRecord,
+    TableSchema,
+)
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.cuts import SegmentRange
@@ -22,6 +29,8 @@ EVENTS_KEY: Final = "pravega/events"
 ERRORS_KEY: Final = "pravega/errors"
 ERRORS_TABLE_KEY: Final = "pravega/errors_table"
 FIRST_ERROR_KEY: Final = "pravega/first_error"
+ERRORS_SAMPLE_KEY: Final = "pravega/errors_sample"
+SAMPLE_COLUMNS: Final = ("interval", "pointer", "reason")
 BYTES_KEY: Final = "pravega/bytes"
 RUN_EVENTS_KEY: Final = "pravega/events_of_run"
 RUN_BYTES_KEY: Final = "pravega/bytes_of_run"
@@ -183,3 +192,9 @@ def _stored(version: str) -> DataVersion:
     if len(version) > _LONGEST_VERSION:
         version = f"sha256:{hashlib.sha256(version.encode()).hexdigest()}"
     return DataVersion(version)
+
+
+def table_of(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
+    """A table for metadata. Its cells are texts, numbers or booleans; a value of None becomes an empty text."""
+    records = [TableRecord({name: "" if row[name] is None else row[name] for name in columns}) for row in rows]
+    return MetadataValue.table(records, TableSchema(columns=[TableColumn(name) for name in columns]))

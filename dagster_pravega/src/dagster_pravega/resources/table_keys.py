@@ -3,20 +3,32 @@
 A claim names the table that it lands in without secrets; a step that has the resources finds the table by that text.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.spec import plain
 from dagster_pravega.resources.stores import IcebergCatalog, ObjectStore, dsn_of
 from pravega_jobs.identity.sinks import AccessedTable, FindTable, HoldsIntervals
-from pravega_jobs.landing import ErrorsStream, LandingTable, catalog_table, shown_table
-from pravega_jobs.landing.store_access import StoreAccess
+from pravega_jobs.landing import (
+    ErrorsCount,
+    ErrorsStream,
+    LandingTable,
+    WrittenStream,
+    catalog_table,
+    count_errors,
+    shown_table,
+)
+from pravega_jobs.landing.errors import errors_sink_of
+from pravega_jobs.landing.store_access import StoreAccess, accessing
 from pravega_jobs.merging.reading import merged_table
 
 if TYPE_CHECKING:
     from dagster._core.execution.context.system import StepExecutionContext
+
+    from aiopravega.blocking import PravegaClient
 
 TABLE_KEY: Final = "pravega/table"
 _DATABASE_KEY: Final = "pravega/database"
@@ -116,6 +128,69 @@ class TableKeys:
         """Metadata of an input by which `tables_of_input` finds the table."""
         keys = {_DATABASE_KEY: self.database, _CATALOG_KEY: self.catalog, _STORE_KEY: self.store}
         return {TABLE_KEY: table, **{name: key for name, key in keys.items() if key is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTable:
+    """A table or a stream of rows whose errors are counted, by the texts that an asset names them by.
+
+    Args:
+        table: the table, or the stream as `stream:scope/name`.
+        errors: its errors table or errors stream; None: a stream's ledger knows them.
+        keys: of the resources that the tables need.
+    """
+
+    table: str
+    errors: str | None
+    keys: TableKeys
+
+    @classmethod
+    def of(cls, table: str, errors: str | None, keys: TableKeys) -> "CountedTable":
+        """The table or the stream, checked; nothing is asked.
+
+        Raises:
+            ConfigurationError: a text names no table or stream, or a table has no errors table.
+        """
+        if WrittenStream.of_text(table) is None:
+            keys.check(table)
+            if errors is None:
+                raise ConfigurationError(f"the errors of the table {table} are in a table or a stream: give errors")
+        if errors is not None:
+            keys.check_errors(errors)
+        return cls(table, errors, keys)
+
+    @property
+    def in_stream(self) -> bool:
+        """True if the cluster is asked: the rows or the errors are in a stream."""
+        return any(text is not None and ErrorsStream.of_text(text) is not None for text in (self.table, self.errors))
+
+    def required(self, resource_key: str) -> set[str]:
+        """The keys of the resources that the count needs; `resource_key` is that of the cluster."""
+        return self.keys.required | ({resource_key} if self.in_stream else set())
+
+    @contextmanager
+    def counted(
+        self, resources: Any, client: "PravegaClient | None", consumer: str | None = None, interval: str | None = None
+    ) -> Iterator[ErrorsCount]:
+        """The errors that count; a sample of them can be read within the context.
+
+        Args:
+            resources: of the run or the tick.
+            client: reaches streams; None: no stream is asked.
+            consumer: only errors of this consumer.
+            interval: only errors of this interval.
+
+        Raises:
+            LandingError: a table cannot be asked.
+            PravegaError: the cluster cannot be asked.
+        """
+        with accessing(self.keys.access(resources)):
+            sink = None if self.errors is None else errors_sink_of(self.keys.errors(self.errors, resources))
+            stream = WrittenStream.of_text(self.table)
+            if sink is not None and client is not None:
+                sink = sink.with_client(client)
+            target = self.keys.table(self.table, resources) if stream is None else replace(stream, client=client)
+            yield count_errors(target, sink, consumer=consumer, interval=interval)
 
 
 def tables_of_input(metadata: Mapping[str, Any], step: "StepExecutionContext") -> FindTable:

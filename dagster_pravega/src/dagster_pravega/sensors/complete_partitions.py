@@ -66,7 +66,7 @@ def build_complete_partitions_sensor(
 
     description = f"Runs each partition when {stream} is complete up to its end."
 
-    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
+    @cluster_sensor(name, target, {resource_key}, minimum_interval_seconds, default_status, description)
     def complete_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         name = resource.stream_name(stream)

@@ -129,7 +129,7 @@ def build_stream_cut_sensor(
     # With these tags only: another run of the partition may be of other assets.
     tags = _tags(partitions_def)
 
-    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description, tags)
+    @cluster_sensor(name, target, {resource_key}, minimum_interval_seconds, default_status, description, tags)
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         others = OtherSensors(context, name, tags)

@@ -52,7 +52,7 @@ def build_reader_group_sensor(
 
     description = f"Runs when reader group {of} has moved and has at most {max_lag_bytes:,} bytes left."
 
-    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
+    @cluster_sensor(name, target, {resource_key}, minimum_interval_seconds, default_status, description)
     def reader_group(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         answer = ask_in_tick(getattr(context.resources, resource_key), ask)
         if isinstance(answer, dg.SkipReason):

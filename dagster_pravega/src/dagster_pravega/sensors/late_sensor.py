@@ -96,7 +96,12 @@ def build_late_events_sensor(
     description = f"Finds late events of {stream} for {searched.consumer}: {policy.late.value}."
 
     @cluster_sensor(
-        name, [asset] if target is None else target, resource_key, minimum_interval_seconds, default_status, description
+        name,
+        [asset] if target is None else target,
+        {resource_key},
+        minimum_interval_seconds,
+        default_status,
+        description,
     )
     def late_events(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)

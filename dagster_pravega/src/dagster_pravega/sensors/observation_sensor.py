@@ -85,7 +85,7 @@ def build_observation_sensor(
     watched = _watched(streams, consumers or {}, event_times=event_times)
 
     @cluster_sensor(
-        name, None, resource_key, minimum_interval_seconds, default_status, f"Observes {len(watched)} streams."
+        name, None, {resource_key}, minimum_interval_seconds, default_status, f"Observes {len(watched)} streams."
     )
     def observation(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)

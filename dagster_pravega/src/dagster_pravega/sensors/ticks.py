@@ -80,17 +80,17 @@ async def ask_within(
 def cluster_sensor(
     name: str,
     target: Any,
-    resource_key: str,
+    resource_keys: set[str],
     minimum_interval_seconds: int,
     default_status: DefaultSensorStatus,
     description: str,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[TickFunction], SensorDefinition]:
-    """A decorator that makes a sensor of a function for one tick, with these settings and the resource."""
+    """A decorator that makes a sensor of a function for one tick, with these settings and resources."""
     return sensor(
         name=name,
         target=target,
-        required_resource_keys={resource_key},
+        required_resource_keys=resource_keys,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=description,

@@ -2,7 +2,14 @@
 
 from pravega_jobs.landing.compare import compare, compared_table
 from pravega_jobs.landing.delta import DeltaFolder
-from pravega_jobs.landing.error_lists import ErrorsState, IntervalErrors, list_errors, read_errors
+from pravega_jobs.landing.error_lists import (
+    ErrorsCount,
+    ErrorsState,
+    IntervalErrors,
+    count_errors,
+    list_errors,
+    read_errors,
+)
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.iceberg import Iceberg
 from pravega_jobs.landing.land import holdings, land
@@ -16,6 +23,7 @@ from pravega_jobs.landing.written_streams import WrittenStream
 __all__ = [
     "Action",
     "DeltaFolder",
+    "ErrorsCount",
     "ErrorsState",
     "ErrorsStream",
     "Holding",
@@ -32,6 +40,7 @@ __all__ = [
     "catalog_table",
     "compare",
     "compared_table",
+    "count_errors",
     "decide",
     "folder_of",
     "holdings",

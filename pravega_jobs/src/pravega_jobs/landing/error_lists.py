@@ -1,14 +1,15 @@
 """Errors in errors tables and streams: which of them count for the rows of a table or a stream, which are missing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from aiopravega.errors import ConfigurationError, LandingError
-from pravega_jobs.landing.error_sinks import ErrorsSink, StoredErrors
+from pravega_jobs.landing.error_sinks import NAME, ErrorsSink, StoredErrors
 from pravega_jobs.landing.error_streams import ErrorsStream
-from pravega_jobs.landing.errors import NAME, digest, errors_sink_of
+from pravega_jobs.landing.errors import digest, errors_sink_of
 from pravega_jobs.landing.rules import Holding
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import kind_of, table_of
@@ -36,10 +37,10 @@ class IntervalErrors:
         interval: the interval of the landing.
         generation: its generation.
         name: the name of the errors: `_interval` of their rows, or of their events in a stream.
-        state: `counted`; `missing` if more or fewer are there than were landed; `not counted` if the table
-            does not hold the landing, such as that of a run that was killed and did not come again, and in a stream
-            that of an older generation; `replayed` if a replay has written those that it could mend into the stream of
-            the rows. Then those that are left have an entry of their own.
+        state: `counted`; `missing` if others are there than were landed; `not counted` if the table does not hold the
+            landing, such as that of a run that was killed and did not come again, and in a stream that of an older
+            generation; `replayed` if a replay has written those that it could mend into the stream of the rows. Then
+            those that are left have an entry of their own.
         landed: the errors that were landed, or written.
         found: the errors that are in the errors table or stream.
         stored: the errors there; None: there are none.
@@ -103,7 +104,7 @@ def list_errors(
     Args:
         table: the table, or its text; or the stream of rows, or its text `stream:scope/name`.
         errors: its errors table or errors stream, or its text; None: those that the notes of the table name. An
-            errors stream is read as a whole.
+            errors stream is not read, unless retention has removed some of its errors: its ledger knows their numbers.
 
     Raises:
         ConfigurationError: a text names no table, or an errors table is in a database, whose address no note has.
@@ -147,6 +148,79 @@ def read_errors(of: IntervalErrors) -> "Iterator[pa.RecordBatch]":
     of.check()
     assert of.stored is not None
     yield from of.sink.read(of.stored)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsCount:
+    """The errors of a table or a stream that count.
+
+    Args:
+        counted: the errors of each landing or write that count, with those of which some are missing.
+    """
+
+    counted: Sequence[IntervalErrors]
+
+    @property
+    def errors(self) -> int:
+        """The number of events that are errors."""
+        return sum(each.landed for each in self.counted)
+
+    @property
+    def missing(self) -> list[IntervalErrors]:
+        """The landings or writes of which some errors are missing."""
+        return [each for each in self.counted if each.state is ErrorsState.MISSING]
+
+    @property
+    def state(self) -> str:
+        """A digest of which errors count and are missing: the same as long as no error is added, mended or lost."""
+        return digest(*sorted(f"{each.consumer}\0{each.name}\0{each.found}" for each in self.counted))
+
+    def most(self, number: int) -> list[dict[str, Any]]:
+        """The landings or writes with the most errors, as values of JSON: consumer, interval, generation and others."""
+        shown = sorted(self.counted, key=lambda each: -each.landed)[:number]
+        return [each.to_json() | {"errors": each.landed} for each in shown]
+
+    def sample(self, number: int) -> list[dict[str, Any]]:
+        """Some errors of the newest landings or writes: `interval`, `pointer`, `reason`; few of their events are read.
+
+        Raises:
+            PravegaError: they cannot be read.
+        """
+        found: list[dict[str, Any]] = []
+        for each in reversed(self.counted):
+            if each.state is ErrorsState.COUNTED:
+                rows = (row for batch in read_errors(each) for row in batch.to_pylist())
+                found += (
+                    {"interval": each.interval, "pointer": row["pointer"], "reason": row["reason"]}
+                    for row in islice(rows, number - len(found))
+                )
+            if len(found) >= number:
+                break
+        return found
+
+
+def count_errors(
+    table: LandingTable | WrittenStream | str,
+    errors: LandingTable | ErrorsSink | str | None = None,
+    *,
+    consumer: str | None = None,
+    interval: str | None = None,
+) -> ErrorsCount:
+    """Count the errors of all landings of a table, or writes to a stream, without those that a replay has mended.
+
+    Args:
+        table: as of `list_errors`.
+        errors: as of `list_errors`.
+        consumer: only errors of this consumer; None: of all.
+        interval: only errors of this interval; None: of all.
+
+    Raises:
+        ConfigurationError: as `list_errors`.
+        LandingError: as `list_errors`.
+        PravegaError: as `list_errors`.
+    """
+    found = list_errors(table, errors)
+    return ErrorsCount([each for each in found if each.counts and each.is_of(consumer, interval)])
 
 
 def _named(location: str) -> ErrorsSink:

@@ -4,10 +4,11 @@ A sink has errors under the consumer of their landing and a name of their own. I
 `landing.errors` decides that.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from pravega_jobs.landing.rules import Action, Holding, Landing, decide
 from pravega_jobs.landing.table_kind import LandingTable
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aiopravega.blocking import PravegaClient
+
+DIGITS: Final = 16
+# The names of errors: of the interval, the generation, digests of the table and of the errors.
+NAME: Final = re.compile(
+    rf"(?P<interval>.*) errors (?P<generation>\d+)-(?P<table>[0-9a-f]{{{DIGITS}}})-[0-9a-f]{{{DIGITS}}}", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)

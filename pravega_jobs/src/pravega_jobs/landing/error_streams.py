@@ -3,20 +3,24 @@
 An event is a JSON object with the columns of an errors table, also `_consumer` and `_interval`: consumer and name of
 the errors. The write id has both. A stream cannot take events back: errors of runs that were killed, and of older
 generations, stay in it, and do not count. Events of others may be in it, too, and are skipped.
+
+Errors are counted by the records of their writes in the ledger: committed events do not change, so that all are there
+if the stream begins before them. Only where retention has removed some are events read.
 """
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.cuts import UNBOUNDED, StreamCutRange
+from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import (
     ConfigurationError,
     LandingError,
     StreamNotFoundError,
+    TableNotFoundError,
     WriteIdReusedError,
     WriteSupersededError,
 )
@@ -25,14 +29,15 @@ from aiopravega.names import StreamName
 from aiopravega.read import Event
 from aiopravega.sizes import MAX_EVENT
 from pravega_jobs.events.batches import EventBatch, write_event_batches
-from pravega_jobs.landing.error_sinks import ErrorsSink, StoredErrors
+from pravega_jobs.landing.error_sinks import NAME, ErrorsSink, StoredErrors
 from pravega_jobs.landing.rules import CONSUMER_COLUMN, INTERVAL_COLUMN, OWN_COLUMNS, Holding, Landing
-from pravega_jobs.writes import finished_write
+from pravega_jobs.writes import finished_write, finished_writes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 WORD: Final = "stream:"
+_WRITE_ID: Final = re.compile(rf"(?P<name>{NAME.pattern}) of (?P<consumer>.*)", re.DOTALL)
 # Events that are encoded or decoded at a time, and about so many bytes of them.
 _MOST_EVENTS: Final = 1000
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -132,14 +137,22 @@ class ErrorsStream(ErrorsSink):
             return 0 if record is None else self._count(client, record, one.consumer, one.name)
 
     def all(self) -> list[StoredErrors]:
-        """All errors in the stream; it is read as a whole."""
-        found: Counter[tuple[str, str]] = Counter()
+        """All errors in the stream, by the records of their writes; events are read where retention has removed some.
+
+        Raises:
+            PravegaError: the stream or the ledger in its scope cannot be asked.
+        """
         with connected(self.client) as client:
-            if not client.stream_exists(self.stream):
+            try:
+                head = client.head(self.stream)
+                records = client.run(finished_writes(client.asynchronous, self.stream))
+            except (StreamNotFoundError, TableNotFoundError):
                 return []
-            for batch in self._batches(client, _EVERYTHING):
-                found.update(zip(*(batch[name].to_pylist() for name in OWN_COLUMNS), strict=True))
-        return [StoredErrors(consumer, name, count, count) for (consumer, name), count in found.items()]
+            return [
+                StoredErrors(*names, record.total_events, self._found(client, record, head, *names))
+                for record in records
+                if (names := _names_of(record.write_id))
+            ]
 
     def read(self, errors: StoredErrors) -> "Iterator[pa.RecordBatch]":
         """Errors batch by batch."""
@@ -165,6 +178,11 @@ class ErrorsStream(ErrorsSink):
             # Another run of the same work was first, with the same events: only times or reasons differ.
             if self._record(client, write_id) is None:
                 raise
+
+    def _found(self, client: PravegaClient, record: CommitRecord, head: StreamCut, consumer: str, name: str) -> int:
+        """The number of errors of a write that the stream has, which begins at a cut."""
+        whole = record.cuts is not None and is_whole(record.cuts.start, head)
+        return record.total_events if whole else self._count(client, record, consumer, name)
 
     def _count(self, client: PravegaClient, record: CommitRecord, consumer: str, name: str) -> int:
         return sum(batch.num_rows for batch in self._batches_of(client, _range_of(client, record), consumer, name))
@@ -206,9 +224,27 @@ def connected(client: PravegaClient | None) -> Iterator[PravegaClient]:
         yield opened
 
 
+def is_whole(start: StreamCut, head: StreamCut) -> bool:
+    """True if a stream that begins at `head` certainly has all after `start`; no request is made.
+
+    A segment that is younger than all at the head was not truncated: otherwise the head would be in it, or after it.
+    """
+    begins, newest = head.positions, max(segment.epoch for segment in head.positions)
+    return bool(start.positions) and all(
+        begins[segment] <= offset if segment in begins else segment.epoch > newest
+        for segment, offset in start.positions.items()
+    )
+
+
 def write_id_of(consumer: str, name: str) -> str:
     """The write id of the errors that have a name, which a landing of a consumer has."""
     return f"{name} of {consumer}"
+
+
+def _names_of(write_id: str) -> tuple[str, str] | None:
+    """Consumer and name of the errors that have a write id; None: it is not one of errors."""
+    found = _WRITE_ID.fullmatch(write_id)
+    return None if found is None else (found["consumer"], found["name"])
 
 
 def _range_of(client: PravegaClient, record: CommitRecord) -> StreamCutRange:

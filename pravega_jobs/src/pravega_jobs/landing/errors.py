@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega.errors import ConfigurationError, LandingError, TooManyErrorsError
 from aiopravega.ledger import Interval
-from pravega_jobs.landing.error_sinks import ErrorsSink, ErrorsTable
+from pravega_jobs.landing.error_sinks import DIGITS, NAME, ErrorsSink, ErrorsTable
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.rules import HeldErrors, Holding, Landing
 from pravega_jobs.landing.table_kind import LandingTable
@@ -27,9 +27,6 @@ from pravega_jobs.spark.options import ERROR, ERROR_SQL
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DIGITS: Final = 16
-# The names of errors' intervals: of the interval, the generation, digests of the table and of the errors.
-NAME: Final = re.compile(r"(?P<interval>.*) errors (?P<generation>\d+)-(?P<table>[0-9a-f]{16})-[0-9a-f]{16}", re.DOTALL)
 _ALL: Final = 100
 _PERCENT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
@@ -272,4 +269,4 @@ def _errors_landing(holding: Holding, name: str) -> Landing:
 
 def digest(*parts: str) -> str:
     """A digest of some texts, as the names of errors' intervals have it."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]

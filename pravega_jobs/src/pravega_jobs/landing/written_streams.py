@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import CommitRecord, CommitState, WriteErrors, ledger_name
+from aiopravega.ledger import CommitRecord, WriteErrors
 from aiopravega.names import StreamName
 from pravega_jobs.landing.error_streams import WORD, ErrorsStream, connected
+from pravega_jobs.writes import finished_writes
 
 REPLAY_OF: Final = "replay of "
 
@@ -52,7 +53,7 @@ class WrittenStream:
             PravegaError: the ledger cannot be read.
         """
         with connected(self.client) as client:
-            records = client.run(_records(client, self.stream, self.ledger))
+            records = client.run(finished_writes(client.asynchronous, self.stream, self.ledger))
         return list(_noted(sorted(records, key=lambda each: each.prepared_at)))
 
     def sinks(self, notes: "Iterable[NotedErrors]", given: ErrorsStream | None) -> dict[str, ErrorsStream]:
@@ -85,18 +86,6 @@ class NotedErrors:
         if self.errors.replays is not None:
             return self.record.write_id, self.record.generation + 1
         return f"{REPLAY_OF}{self.errors.name}", 1
-
-
-async def _records(client: PravegaClient, stream: StreamName, ledger: str | None) -> list[CommitRecord]:
-    """The newest generations that are done of all writes to a stream, but not to a deleted stream of its name."""
-    first = (await client.asynchronous.controller.first_segment(stream)).number
-    commits = client.asynchronous.commit_ledger(*ledger_name(ledger, stream.scope))
-    found = [
-        [one for one in each.record.generations if one.state is CommitState.DONE]
-        async for each in commits.records()
-        if (each.record.sink, each.record.incarnation) == (stream, first)
-    ]
-    return [done[-1] for done in found if done]
 
 
 def _noted(records: list[CommitRecord]) -> Iterator[NotedErrors]:

@@ -22,12 +22,14 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.tasks.arguments import check_known, whole_number
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.templates import TemplatedTexts
-from pravega_jobs.landing import ErrorsState, ErrorsStream, WrittenStream, list_errors
+from pravega_jobs.landing import ErrorsStream, LandingTable, WrittenStream, count_errors
+from pravega_jobs.landing.error_sinks import ErrorsSink
 from pravega_jobs.landing.errors import errors_sink_of
 from pravega_jobs.landing.store_access import accessing
 
 # Of the result, which is an XCom.
 _MOST_SHOWN: Final = 20
+_SAMPLE: Final = 5
 
 
 class CountsErrors(TemplatedTexts):
@@ -92,8 +94,9 @@ class CountsErrors(TemplatedTexts):
         """The errors that count.
 
         Returns:
-            `{"table", "errors", "missing", "intervals"}`: their number, the number of intervals that miss
-            some, and the 20 intervals with the most, `[{"consumer", "interval", "generation", "state", "errors"}]`.
+            `{"table", "errors", "missing", "intervals", "sample"}`: their number, the number of intervals that miss
+            some, the 20 intervals with the most, `[{"consumer", "interval", "generation", "state", "errors"}]`, and up
+            to 5 errors of the newest intervals, `[{"interval", "pointer", "reason"}]`.
 
         Raises:
             ConfigurationError: the texts name no table or stream, or a connection cannot work.
@@ -106,19 +109,20 @@ class CountsErrors(TemplatedTexts):
         sink = None if self.errors is None else errors_sink_of(errors_in(self.errors, connection, beside))
         with accessing(store_access(self.aws_conn_id)):
             if stream is None and not isinstance(sink, ErrorsStream):
-                found = list_errors(target, sink)
-            else:
-                with PravegaHook(self.pravega_conn_id).get_client() as client:
-                    reached = None if sink is None else sink.with_client(client)
-                    found = list_errors(target if stream is None else replace(stream, client=client), reached)
-        counted = [each for each in found if each.counts and each.is_of(self.consumer, self.interval)]
-        names = ("consumer", "interval", "generation", "state", "landed")
-        most = sorted(counted, key=lambda each: -each.landed)[:_MOST_SHOWN]
+                return self._counted(target, sink)
+            with PravegaHook(self.pravega_conn_id).get_client() as client:
+                reached = None if sink is None else sink.with_client(client)
+                return self._counted(target if stream is None else replace(stream, client=client), reached)
+
+    def _counted(self, target: LandingTable | WrittenStream, sink: ErrorsSink | None) -> dict[str, Any]:
+        found = count_errors(target, sink, consumer=self.consumer, interval=self.interval)
+        names = ("consumer", "interval", "generation", "state", "errors")
         return {
             "table": self.table,
-            "errors": sum(each.landed for each in counted),
-            "missing": sum(each.state is ErrorsState.MISSING for each in counted),
-            "intervals": [{name: each.to_json()[name] for name in names} for each in most],
+            "errors": found.errors,
+            "missing": len(found.missing),
+            "intervals": [{name: each[name] for name in names} for each in found.most(_MOST_SHOWN)],
+            "sample": found.sample(_SAMPLE),
         }
 
 
@@ -126,7 +130,8 @@ class PravegaErrorsCheckOperator(CountsErrors):
     """Fails if more dead letters of a table or a stream count than may be, or if some of them are missing.
 
     Errors that a replay has mended do not count, nor do errors of older generations. Returns `{"table", "errors",
-    "missing", "intervals"}`, with the 20 intervals that have the most. It also takes the arguments of `CountsErrors`.
+    "missing", "intervals", "sample"}`, with the 20 intervals that have the most and some of the newest errors. It also
+    takes the arguments of `CountsErrors`.
 
     Args:
         most_errors: the most errors of all intervals together. (templated)

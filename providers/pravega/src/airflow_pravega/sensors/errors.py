@@ -14,9 +14,9 @@ from airflow_pravega.tasks.failures import failing_for_good
 class PravegaErrorsSensor(CountsErrors, BaseSensorOperator):
     """Waits until so many dead letters of a table or a stream count.
 
-    Returns `{"table", "errors", "missing", "intervals"}`, as `PravegaErrorsCheckOperator`, whose arguments it takes. An
-    errors stream is read as a whole in each poke: give a long `poke_interval`, and `mode="reschedule"`. While the
-    cluster is away, it waits.
+    Returns `{"table", "errors", "missing", "intervals", "sample"}`, as `PravegaErrorsCheckOperator`, whose arguments it
+    takes. A poke reads the notes of the table, or the commit ledgers of the streams, and not the events of an errors
+    stream: give a long `poke_interval`, and `mode="reschedule"`. While the cluster is away, it waits.
 
     Args:
         at_least: the number of errors to wait for. (templated)
