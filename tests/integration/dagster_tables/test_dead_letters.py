@@ -6,11 +6,10 @@ from typing import Any
 import dagster as dg
 import polars as pl
 import pytest
+from tests.pages.blocks import blocks_of
 
 from aiopravega import StreamName
-from dagster_pravega import PravegaResource, build_errors_sensor, build_landed_errors_check, pravega_stream_spec
-from pravega_jobs.landing import WrittenStream
-from pravega_jobs.replays import replay_errors
+from dagster_pravega import PravegaResource, build_landed_errors_check, pravega_stream_spec
 
 OPTIONS = {"decode": "json", "columns": "id long", "on_error": "dead", "missing_fields": "fail"}
 
@@ -75,22 +74,19 @@ def test_more_letters_than_allowed_fail_the_asset_and_leave_nothing(materialize,
     assert contents(sink) == contents(dead) == []
 
 
-def test_letters_request_a_run_until_it_has_mended_what_it_can(materialize, sink, client, contents):
-    options = {"decode": "json", "columns": "id long"}
+def test_letters_request_a_run_until_it_has_mended_what_it_can(
+    materialize, sink, pravega_config, contents, monkeypatch
+):
+    """By the definitions of the page dead-letters."""
+    page = blocks_of("dead-letters")[3].code.replace("examples/clean", str(sink)).replace("long, price double", "long")
+    namespace: dict[str, Any] = {}
+    exec(page.replace('StreamName("examples", "clean")', f'StreamName("{sink.scope}", "{sink.stream}")'), namespace)
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    whole = namespace["definitions"]
+    sensor, mend = whole.resolve_sensor_def("mend_clean"), whole.resolve_job_def("mend")
 
-    @dg.op
-    def mend() -> None:
-        replay_errors(WrittenStream(sink, client), options)
-
-    @dg.job
-    def mending() -> None:
-        mend()
-
-    sensor = build_errors_sensor("letters", table=f"stream:{sink}", target=mending, asset="clean")
-    pravega = PravegaResource(controller_uri=client.config.controller_uri)
-
-    def tick(cursor: str | None) -> dg.SensorResult | dg.SkipReason:
-        with dg.build_sensor_context(cursor=cursor, resources={"pravega": pravega}) as context:
+    def tick(cursor: str | None) -> Any:
+        with dg.build_sensor_context(cursor=cursor, resources={"pravega": PravegaResource()}) as context:
             return sensor.evaluate_tick(context)
 
     assert "0 events of stream:" in str(tick(None).skip_message)
@@ -99,12 +95,11 @@ def test_letters_request_a_run_until_it_has_mended_what_it_can(materialize, sink
     [request] = found.run_requests
     assert request.tags["pravega/errors"] == "2"
     assert ": cannot be decoded as Json" in request.tags["pravega/first_error"]
-    [observation] = found.asset_events
-    assert observation.metadata["pravega/errors"].value == 2
+    assert whole.resolve_job_def("alert").execute_in_process(tags=request.tags).success
 
-    assert mending.execute_in_process(tags=request.tags).success
+    assert mend.execute_in_process(tags=request.tags).success
     assert len(contents(sink)) == 6  # missing fields are null now
     again = tick(found.cursor)
     assert [each.tags["pravega/errors"] for each in again.run_requests] == ["1"]
-    assert mending.execute_in_process().success
+    assert mend.execute_in_process().success
     assert "the same as at the last run" in str(tick(again.cursor).skip_message)

@@ -1,5 +1,7 @@
 """The check and the sensor of the errors of a landed table, over tables of files."""
 
+from typing import Any
+
 import dagster as dg
 import pyarrow as pa
 import pytest
@@ -32,6 +34,10 @@ def landed(table: str, interval: str, errors: str, *pointers: str) -> None:
     land(rows, table, CUTS, consumer="lake", interval=interval, errors=errors, event_times=True)
 
 
+def sample_of(event: Any) -> list[dict[str, str]]:
+    return [record.data for record in event.metadata["pravega/errors_sample"].value.records]
+
+
 def test_errors_are_counted_held_to_limits_and_missed(tmp_path):
     table, errors = f"parquet:{tmp_path}/orders", f"parquet:{tmp_path}/orders_errors"
     landed(table, "monday", errors, "one", "two")
@@ -39,8 +45,9 @@ def test_errors_are_counted_held_to_limits_and_missed(tmp_path):
     assert (fine.passed, fine.metadata["pravega/errors"].value) == (True, 2)
     warned = judged(table, errors, 1, 2)
     assert (warned.passed, warned.severity) == (False, dg.AssetCheckSeverity.WARN)
-    sample = [record.data for record in warned.metadata["pravega/errors_sample"].value.records]
-    assert sample == [{"interval": "monday", "pointer": each, "reason": "no json"} for each in ("one", "two")]
+    assert sample_of(warned) == [
+        {"interval": "monday", "pointer": each, "reason": "no json"} for each in ("one", "two")
+    ]
 
     for file in (tmp_path / "orders_errors").glob("landing=*/*.parquet"):
         file.unlink()
@@ -72,7 +79,7 @@ def test_a_run_is_requested_once_for_the_errors_that_wait(tmp_path):
     table, errors = f"parquet:{tmp_path}/orders", f"parquet:{tmp_path}/orders_errors"
     sensor = build_errors_sensor("letters", table=table, errors=errors, target=alert, at_least=2, asset=orders)
 
-    def tick(cursor: str | None) -> dg.SensorResult:
+    def tick(cursor: str | None) -> Any:
         with dg.build_sensor_context(cursor=cursor) as context:
             return sensor.evaluate_tick(context)
 
@@ -88,8 +95,7 @@ def test_a_run_is_requested_once_for_the_errors_that_wait(tmp_path):
     }
     [observation] = first.asset_events
     assert observation.metadata["pravega/errors"].value == 2
-    sample = [record.data["pointer"] for record in observation.metadata["pravega/errors_sample"].value.records]
-    assert sample == ["two", "one"]
+    assert [each["pointer"] for each in sample_of(observation)] == ["two", "one"]
     assert "the same as at the last run" in str(tick(first.cursor).skip_message)
 
     landed(table, "wednesday", errors, "three")

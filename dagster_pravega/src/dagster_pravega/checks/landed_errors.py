@@ -82,7 +82,9 @@ def build_landed_errors_check(
                 sample = [] if passed else found.sample(_SHOWN)
         said = f"{found.errors:,} events are errors"
         if found.missing:
-            said += f"; errors of {len(found.missing)} landings are missing there, such as of {found.missing[0].interval!r}"
+            said += (
+                f"; errors of {len(found.missing)} landings are missing there, such as of {found.missing[0].interval!r}"
+            )
         return AssetCheckResult(
             passed=passed,
             severity=severity,

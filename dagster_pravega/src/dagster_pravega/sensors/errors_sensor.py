@@ -117,10 +117,10 @@ def build_errors_sensor(
         if found.state == context.cursor:
             return dg.SkipReason(f"{said}: the same as at the last run")
         first = f"{sample[0]['pointer']}: {sample[0]['reason']}" if sample else ""
-        about = {TABLE_KEY: table, FIRST_ERROR_KEY: first}
+        about: dict[str, Any] = {TABLE_KEY: table, FIRST_ERROR_KEY: first}
         request = dg.RunRequest(f"{found.state}-{context.cursor or ''}", tags=about | {ERRORS_KEY: str(found.errors)})
-        numbers = {ERRORS_KEY: found.errors, ERRORS_SAMPLE_KEY: table_of(SAMPLE_COLUMNS, sample)}
-        observed = [] if key is None else [dg.AssetObservation(key, metadata={**about, **numbers})]
+        seen: dict[str, Any] = {ERRORS_KEY: found.errors, ERRORS_SAMPLE_KEY: table_of(SAMPLE_COLUMNS, sample)}
+        observed = [] if key is None else [dg.AssetObservation(key, metadata=about | seen)]
         return dg.SensorResult([request], cursor=found.state, asset_events=observed)
 
     return errors_sensor
