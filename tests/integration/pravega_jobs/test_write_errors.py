@@ -14,6 +14,7 @@ from aiopravega.errors import (
     ConfigurationError,
     LandingError,
     StreamNotFoundError,
+    TableNotFoundError,
     TooManyErrorsError,
     WriteIdReusedError,
 )
@@ -76,6 +77,15 @@ def test_more_errors_than_allowed_leave_nothing(streams, events, clean, most):
         clean(most_errors=most)
     assert (events(target), events(dead), list_errors(f"stream:{target}", f"stream:{dead}")) == ([], [], [])
     assert clean(most_errors="37.5%").record.errors.rows == 3
+
+
+def test_a_stream_without_writes_has_no_errors(streams, scope):
+    _, target, _ = streams
+    assert list_errors(f"stream:{target}") == []
+    with pytest.raises(TableNotFoundError, match="another-ledger"):
+        list_errors(WrittenStream(target, ledger=f"{scope}/another-ledger"))
+    with pytest.raises(StreamNotFoundError):
+        list_errors(f"stream:{scope}/none")
 
 
 def test_errors_that_cannot_go_anywhere_are_refused(client, streams, events, clean):

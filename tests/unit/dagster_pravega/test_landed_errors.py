@@ -88,11 +88,8 @@ def test_a_run_is_requested_once_for_the_errors_that_wait(tmp_path):
     landed(table, "tuesday", errors, "two")
     first = tick(None)
     [request] = first.run_requests
-    assert request.tags == {
-        "pravega/table": table,
-        "pravega/errors": "2",
-        "pravega/first_error": "two: no json",
-    }
+    tags = {name: value for name, value in request.tags.items() if name.startswith("pravega/")}
+    assert tags == {"pravega/table": table, "pravega/errors": "2", "pravega/first_error": "two: no json"}
     [observation] = first.asset_events
     assert observation.metadata["pravega/errors"].value == 2
     assert [each["pointer"] for each in sample_of(observation)] == ["two", "one"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from aiopravega.blocking import PravegaClient
+from aiopravega.errors import TableNotFoundError
 from aiopravega.ledger import CommitRecord, WriteErrors
 from aiopravega.names import StreamName
 from pravega_jobs.landing.error_streams import WORD, ErrorsStream, connected
@@ -48,12 +49,20 @@ class WrittenStream:
     def notes(self) -> "list[NotedErrors]":
         """The errors of the writes to the stream, by their records, in the order of the writes.
 
+        Without a ledger in the stream's scope, nothing was written exactly once.
+
         Raises:
-            TableNotFoundError: there is no ledger.
+            StreamNotFoundError: the stream does not exist.
+            TableNotFoundError: the ledger that is named does not exist.
             PravegaError: the ledger cannot be read.
         """
         with connected(self.client) as client:
-            records = client.run(finished_writes(client.asynchronous, self.stream, self.ledger))
+            try:
+                records = client.run(finished_writes(client.asynchronous, self.stream, self.ledger))
+            except TableNotFoundError:
+                if self.ledger is not None:
+                    raise
+                return []
         return list(_noted(sorted(records, key=lambda each: each.prepared_at)))
 
     def sinks(self, notes: "Iterable[NotedErrors]", given: ErrorsStream | None) -> dict[str, ErrorsStream]:
