@@ -17,7 +17,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from dagster_pravega import PravegaArrowIOManager, PravegaResource, pravega_stream_spec
+from dagster_pravega import PravegaArrowIOManager, PravegaResource, StreamOptions, pravega_stream_spec
 
 FLIGHTS = os.environ.get("FLIGHTS_STREAM", "examples/flights")
 DELAYS = os.environ.get("DELAYS_STREAM", "examples/delays")
@@ -26,7 +26,7 @@ flights_stream = pravega_stream_spec(
     FLIGHTS,
     group_name="flights",
     description="Departures from New York, as JSON",
-    options={"decode": "json", "columns": "departure string, carrier string, dep_delay double"},
+    options=StreamOptions(decode="json", columns="departure string, carrier string, dep_delay double"),
 )
 
 

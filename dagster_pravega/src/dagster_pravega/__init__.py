@@ -41,6 +41,7 @@ from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.ranges import RangeConfig
 from dagster_pravega.metadata.spec import pravega_output, pravega_stream_spec
 from dagster_pravega.metadata.stream_input import StreamInput
+from dagster_pravega.metadata.stream_options import OutputOptions, StreamOptions
 from dagster_pravega.ops.cut_backfill import build_cut_backfill
 from dagster_pravega.ops.maintenance import build_ledger_maintenance
 from dagster_pravega.ops.pipes import RemoteRun, hand_over
@@ -65,6 +66,7 @@ __all__ = [
     "IcebergCatalog",
     "LandingDatabase",
     "ObjectStore",
+    "OutputOptions",
     "PravegaArrowIOManager",
     "PravegaAutomationSensor",
     "PravegaCdcComponent",
@@ -80,6 +82,7 @@ __all__ = [
     "StreamBatches",
     "StreamCutPartitions",
     "StreamInput",
+    "StreamOptions",
     "StreamRead",
     "build_automation_sensor",
     "build_cdc_asset",

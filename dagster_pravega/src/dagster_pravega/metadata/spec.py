@@ -45,9 +45,9 @@ def pravega_stream_spec(
         description: of the asset: the contents of the stream.
         tags: tags of the asset.
         owners: owners of the asset.
-        options: options of Spark's data source for its readers, such as options of decoding. With `event_time`, the
-            column that has the events' times, assets with partitions of time read the times of their partition. Secrets
-            are refused: Dagster shows the options.
+        options: `StreamOptions`, or a mapping of the same names: options of its readers, such as those of decoding.
+            With `event_time`, the column that has the events' times, assets with partitions of time read the times of
+            their partition. Secrets are refused: Dagster shows the options.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
         **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
             `code_version`, `partitions_def`; `kinds` are added to the stream's own.
@@ -91,7 +91,8 @@ def pravega_output(
 
     Args:
         stream: `scope/stream`.
-        options: options of the write or of readers, such as `encode`. Secrets are refused: Dagster shows the options.
+        options: `OutputOptions`, `StreamOptions` for readers, or a mapping of the same names, such as `encode`. Secrets
+            are refused: Dagster shows the options.
         kinds: more kinds of the asset.
         metadata: more metadata.
         io_manager_key: of the `PravegaSparkIOManager` or `PravegaArrowIOManager`.

@@ -54,7 +54,7 @@ class StreamInput(BaseModel):
         default=None, min_length=1, description="the columns of JSON events as SQL writes them: id long, price double"
     )
     options: Mapping[str, str | int | float | bool] = Field(
-        default={}, description="options of decoding beside those of the stream's spec; secrets are refused"
+        default={}, description="StreamOptions, or a mapping of the same names, beside those of the stream's spec; no secrets"
     )
 
     def __init__(self, **values: Any) -> None:
