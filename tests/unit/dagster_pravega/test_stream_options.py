@@ -33,7 +33,7 @@ NOT_OF_A_STREAM = {
     "metadata",
     "dedup",
 }
-JSON = {"decode": "json", "columns": "id long"}
+JSON: dict[str, Any] = {"decode": "json", "columns": "id long"}
 
 
 def names(options: type) -> set[str]:

@@ -45,7 +45,7 @@ def pravega_stream_spec(
         description: of the asset: the contents of the stream.
         tags: tags of the asset.
         owners: owners of the asset.
-        options: `StreamOptions`, or a mapping of the same names: options of its readers, such as those of decoding.
+        options: `StreamOptions`, or a mapping of the same names: options of its readers, such as `decode`.
             With `event_time`, the column that has the events' times, assets with partitions of time read the times of
             their partition. Secrets are refused: Dagster shows the options.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.

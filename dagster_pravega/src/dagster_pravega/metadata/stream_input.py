@@ -54,7 +54,8 @@ class StreamInput(BaseModel):
         default=None, min_length=1, description="the columns of JSON events as SQL writes them: id long, price double"
     )
     options: Mapping[str, str | int | float | bool] = Field(
-        default={}, description="StreamOptions, or a mapping of the same names, beside those of the stream's spec; no secrets"
+        default={},
+        description="StreamOptions, or a mapping of the same names, beside those of the stream",
     )
 
     def __init__(self, **values: Any) -> None:

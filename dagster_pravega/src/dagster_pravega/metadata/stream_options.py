@@ -6,7 +6,7 @@ and two of them can be put together.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.decoding.option_texts import Options
@@ -36,7 +36,8 @@ class _Texts(Mapping[str, str]):
         return len(self._texts())
 
     def _texts(self) -> dict[str, str]:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        own: Any = self
+        given = {each.name: getattr(self, each.name) for each in fields(own)}
         return {name: _text(value) for name, value in given.items() if value is not None}
 
 
@@ -52,7 +53,7 @@ class StreamOptions(_Texts):
         on_error: the rule for an event that cannot be decoded: `dead` keeps it in the column `_error`.
         columns: of JSON events and of changes, as SQL writes them: `id long, price double`.
         missing_fields: of JSON events: a missing field of the columns is null, or its event cannot be decoded.
-        event_time: the column that has the events' times: assets with partitions of time read those of their partition.
+        event_time: the column that has the events' times: assets with partitions of time read by it.
         event_time_unit: the unit of the times that the writers note.
         event_time_ahead_ms: milliseconds by which the writers' notes may be ahead of the events.
         event_time_clip: read what retention has left of an interval.
@@ -141,7 +142,7 @@ class StreamOptions(_Texts):
         given = Options(texts, texts, "a stream")
         for name, least in (("split_bytes", 0), ("min_partitions", 1), ("event_time_ahead_ms", 0)):
             given.number(name, least)
-        # Without a format, they are for an input beside those of its stream.
+        # Without a format, they are for an input, beside the options of its stream.
         if self.decode is not None:
             DecodeOptions.parse(given)
 
@@ -196,7 +197,7 @@ def _check_words(given: StreamOptions | OutputOptions) -> None:
     """Check the fields that are one of some words.
 
     Raises:
-        ConfigurationError: a field is another one.
+        ConfigurationError: a field has none of them.
     """
     for name, hint in get_type_hints(type(given)).items():
         value = getattr(given, name)

@@ -1,7 +1,7 @@
 """The sensor of dead letters: it requests a run when events of a table or a stream could not be decoded.
 
 The cursor is a digest of the errors that counted at the last run. A run that mends some of them, and new ones, change
-it; errors that no run can mend do not, so that they are not tried again for ever.
+it; errors that no run can mend do not, so that they are not tried again.
 """
 
 import asyncio

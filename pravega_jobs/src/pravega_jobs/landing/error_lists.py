@@ -155,7 +155,7 @@ class ErrorsCount:
     """The errors of a table or a stream that count.
 
     Args:
-        counted: the errors of each landing or write that count, with those of which some are missing.
+        counted: the errors of each landing or write that count, also if some of them are missing.
     """
 
     counted: Sequence[IntervalErrors]
@@ -167,12 +167,12 @@ class ErrorsCount:
 
     @property
     def missing(self) -> list[IntervalErrors]:
-        """The landings or writes of which some errors are missing."""
+        """The landings or writes that miss some errors."""
         return [each for each in self.counted if each.state is ErrorsState.MISSING]
 
     @property
     def state(self) -> str:
-        """A digest of which errors count and are missing: the same as long as no error is added, mended or lost."""
+        """A digest of the errors that count: the same as long as no error is added, mended or lost."""
         return digest(*sorted(f"{each.consumer}\0{each.name}\0{each.found}" for each in self.counted))
 
     def most(self, number: int) -> list[dict[str, Any]]:
