@@ -128,7 +128,7 @@ def test_options_that_cannot_work_are_refused_where_they_are_written(options, gi
         options(**given)
 
 
-def test_a_name_that_is_no_option_and_a_secret_are_no_fields():
-    for given in ({"dekode": "json"}, {"schema_registry_password": "hush"}):
-        with pytest.raises(TypeError, match=next(iter(given))):
-            StreamOptions(**given)
+@pytest.mark.parametrize("given", [{"dekode": "json"}, {"schema_registry_password": "hush"}])
+def test_a_name_that_is_no_option_and_a_secret_are_no_fields(given):
+    with pytest.raises(TypeError, match=next(iter(given))):
+        StreamOptions(**given)
