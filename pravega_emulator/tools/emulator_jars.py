@@ -1,7 +1,7 @@
 """Write `jars.lock`: the exact jars of Pravega standalone and the Schema Registry, with SHA-256 and size.
 
 And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks; and
-`tests/java/iceberg-rest.lock`: those of the REST server of Iceberg, for tests.
+`tests/java/iceberg-rest.lock`, `tests/java/flink.lock`: those of the REST server of Iceberg, and of Flink, for tests.
 
 Run it only to move to another version: `python pravega_emulator/tools/emulator_jars.py`. It needs Maven (`mvn`), which
 users of the emulator do not. Maven resolves `emulator-jars.pom.xml` beside this file, which leaves out the storage
@@ -20,6 +20,7 @@ LOCK = HERE.parent / "src" / "pravega_emulator" / "jars.lock"
 TITLE = "The class path of the embedded Pravega 0.13.0 and Schema Registry 0.6.0"
 JAVA = HERE.parents[1] / "tests" / "java"
 SERIALIZERS_TITLE = "What the official serializers 0.6.0 need beside the class path of the emulator"
+FLINK_TITLE = "The class path of a cluster of Flink 1.20.5"
 ICEBERG_TITLE = "The class path of the REST server of Iceberg 1.9.2, but for Hadoop's classes"
 HEADER = """\
 # {title}: coordinate, SHA-256, bytes.
@@ -60,6 +61,9 @@ def main() -> None:
     (JAVA / "serializers.lock").write_text(HEADER.format(title=SERIALIZERS_TITLE) + "".join(more), encoding="utf-8")
     catalog = "".join(resolved(JAVA / "iceberg-rest.pom.xml"))
     (JAVA / "iceberg-rest.lock").write_text(HEADER.format(title=ICEBERG_TITLE) + catalog, encoding="utf-8")
+    (JAVA / "flink.lock").write_text(
+        HEADER.format(title=FLINK_TITLE) + "".join(resolved(JAVA / "flink.pom.xml")), "utf-8"
+    )
     print(f"{len(servers)} jars in {LOCK}, {len(more)} beside them")
 
 

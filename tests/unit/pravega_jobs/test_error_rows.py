@@ -10,8 +10,9 @@ from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.schema.arrow.sql_columns import columns_of
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve, errors_of
 from pravega_jobs.landing import Holding, land
+from pravega_jobs.landing.error_sinks import NAME
 from pravega_jobs.landing.error_streams import is_whole
-from pravega_jobs.landing.errors import NAME, MostErrors
+from pravega_jobs.landing.errors import MostErrors
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.spark.options import ERROR, ERROR_SQL
 
