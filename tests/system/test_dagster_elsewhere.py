@@ -1,4 +1,4 @@
-"""The example of Pipes: its job reads new flights and writes delays once, by a Spark of its own or on a cluster."""
+"""The example of Pipes: its job reads new flights and writes delays once, by a Spark of its own or elsewhere."""
 
 import json
 import os
@@ -82,13 +82,19 @@ def materialize(scope, monkeypatch):
         yield materialize
 
 
-@pytest.fixture(params=["here", pytest.param("cluster", marks=pytest.mark.slow)])
+@pytest.fixture(params=["here", *(pytest.param(each, marks=pytest.mark.slow) for each in ("cluster", "connect"))])
 def spark_of_the_job(request, tmp_path, monkeypatch):
     """Where the job's Spark runs, for PySpark hands these words to spark-submit, and the days of the flights.
 
-    A run is a Spark of its own. That a second run takes only what is new is shown on the cluster, and for all assets in
-    `tests/integration`.
+    A run is a Spark of its own. That a second run takes only what is new is shown on the cluster and on a Spark Connect
+    server, and for all assets in `tests/integration`.
     """
+    if request.param == "connect":
+        server = request.getfixturevalue("spark_connect_url")
+        monkeypatch.setenv("SPARK_REMOTE", server)
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master none pyspark-shell")  # a Spark of its own cannot start
+        yield (1, 2), lambda: None
+        return
     if request.param == "here":
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master local[2] pyspark-shell")
         yield (1,), lambda: None
