@@ -360,9 +360,11 @@ $(STORED): $(INSTALLED) $(wildcard example_dags/small_spark/*.*)
 	@$(BIN)/python -m example_dags.small_spark.store
 	@touch $@
 
-$(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock tests/java/iceberg-rest.lock $(INSTALLED)
-	@echo "Fetching the servers (Pravega, Schema Registry), and Java's serializers and a catalog of Iceberg for the tests"
+$(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock tests/java/iceberg-rest.lock \
+		tests/java/kafka.lock $(INSTALLED)
+	@echo "Fetching the servers (Pravega, Schema Registry), and Java's serializers, a catalog of Iceberg and Kafka for the tests"
 	@$(BIN)/pravega-emulator fetch
 	@$(BIN)/python -m tests.java.peer > /dev/null
 	@$(BIN)/python -m tests.java.iceberg_rest > /dev/null
+	@$(BIN)/python -m tests.java.kafka > /dev/null
 	@touch $@

@@ -338,6 +338,31 @@ class ReplayError(PravegaError):
     """Code that is replayed has raised an error, which is the cause of this one."""
 
 
+# --- copies of Kafka's topics -------------------------------------------------------------------------------
+
+
+class TopicCopyError(PravegaError):
+    """The root of the errors about copies of Kafka's topics: a copy cannot do what was asked in the state it is in."""
+
+
+class KafkaUnavailableError(TopicCopyError):
+    """Kafka cannot be reached, or did not answer in time: another try can succeed."""
+
+    retryable = True
+
+
+class RecordRefusedError(TopicCopyError):
+    """A record of Kafka has something that an event cannot keep with these options: its key, its headers, no value."""
+
+
+class RecordsLostError(TopicCopyError):
+    """Kafka has deleted records before they were copied."""
+
+
+class NotExactError(TopicCopyError):
+    """A consumer group's offsets and the cuts of a copy do not meet: events would be processed twice, or be left out."""
+
+
 # --- the emulator -------------------------------------------------------------------------------------------
 
 

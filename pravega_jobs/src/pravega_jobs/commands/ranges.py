@@ -108,14 +108,21 @@ class Cluster:
 @contextmanager
 def connected(options: Options) -> Iterator[Cluster]:
     """Connect to the cluster and the registry that the options or the environment name."""
-    from aiopravega.blocking import PravegaClient
-
-    given: dict[str, Any] = {} if options.controller is None else {"controller_uri": options.controller}
     with (
-        PravegaClient(PravegaConfig(**given)) as client,
+        connected_client(options) as client,
         connected_registry(options.registry, client.config) as registry,
     ):
         yield Cluster(client, registry)
+
+
+@contextmanager
+def connected_client(options: Options) -> "Iterator[PravegaClient]":
+    """Connect to the cluster that the option or the environment names."""
+    from aiopravega.blocking import PravegaClient
+
+    given: dict[str, Any] = {} if options.controller is None else {"controller_uri": options.controller}
+    with PravegaClient(PravegaConfig(**given)) as client:
+        yield client
 
 
 @contextmanager

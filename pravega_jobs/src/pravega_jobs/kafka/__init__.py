@@ -1,0 +1,35 @@
+"""From Kafka: copies of topics into streams, their comparison, and the cut at which a consumer group continues.
+
+It needs the extra `kafka`. The page docs/how-to/from-kafka.md shows the way.
+"""
+
+from pravega_jobs.kafka.cluster import KafkaCluster, KafkaConfig
+from pravega_jobs.kafka.comparing import ComparedStep, Comparison, compare_copy
+from pravega_jobs.kafka.copying import CopyProgress, copy_topic
+from pravega_jobs.kafka.cut_over import WayBack, cut_over, go_back
+from pravega_jobs.kafka.events import RECORD_SCHEMA, CopiedPart, CopyOptions, Routing, Unkept
+from pravega_jobs.kafka.ledger import COPY_TABLE, CopyRecord, CopyState, CopyStep, GroupCut, copy_of
+
+__all__ = [
+    "COPY_TABLE",
+    "RECORD_SCHEMA",
+    "ComparedStep",
+    "Comparison",
+    "CopiedPart",
+    "CopyOptions",
+    "CopyProgress",
+    "CopyRecord",
+    "CopyState",
+    "CopyStep",
+    "GroupCut",
+    "KafkaCluster",
+    "KafkaConfig",
+    "Routing",
+    "Unkept",
+    "WayBack",
+    "compare_copy",
+    "copy_of",
+    "copy_topic",
+    "cut_over",
+    "go_back",
+]

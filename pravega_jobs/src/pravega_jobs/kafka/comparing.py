@@ -1,0 +1,152 @@
+"""Comparison of a copy with its topic: counts, bytes and hashes of both sides, step by step."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, Final
+
+from aiopravega import StreamCut, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import Fingerprint
+from pravega_jobs.events.writes import EventTally
+from pravega_jobs.kafka.cluster import KafkaCluster, Topic
+from pravega_jobs.kafka.copying import check_is_of, write_id_of
+from pravega_jobs.kafka.events import batch_of
+from pravega_jobs.kafka.ledger import CopyRecord, CopyStep, StepCuts, copy_of
+from pravega_jobs.kafka.records import read_records
+
+_PAGE: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStep:
+    """A step in Kafka, in the ledger of its write, and in the stream.
+
+    The hashes of Kafka and of the ledger are of events with their routing keys, of which a stream keeps the positions
+    of events only: `kafka_data` and `stream` are of the bytes of events alone. `deleted` is the number of offsets of
+    the step that Kafka has deleted since: then there is nothing to compare with.
+    """
+
+    number: int
+    kafka: Fingerprint
+    ledger: Fingerprint | None
+    kafka_data: Fingerprint
+    stream: Fingerprint
+    deleted: int
+
+    @property
+    def is_same(self) -> bool:
+        """True if all sides have the same events."""
+        return self.kafka == self.ledger and self.kafka_data == self.stream
+
+    @property
+    def is_compared(self) -> bool:
+        """True if Kafka still has all offsets of the step."""
+        return not self.deleted
+
+    def __str__(self) -> str:
+        if self.deleted:
+            return f"step {self.number}: Kafka has deleted {self.deleted:,} of its offsets since: not compared"
+        if self.is_same:
+            return f"step {self.number}: the same, {self.stream.amount}"
+        ledger = "nothing" if self.ledger is None else self.ledger.amount
+        return (
+            f"step {self.number}: DIFFERENT: Kafka has {self.kafka_data.amount} (hash {self.kafka_data.hashes:016x}), "
+            f"the stream {self.stream.amount} (hash {self.stream.hashes:016x}), and written were {ledger}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The compared steps of a copy."""
+
+    topic: str
+    stream: str
+    steps: tuple[ComparedStep, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """True if each step was compared, and is the same on both sides."""
+        return all(step.is_compared and step.is_same for step in self.steps)
+
+    @property
+    def total(self) -> Fingerprint:
+        """All events of the stream that were compared."""
+        return sum((step.stream for step in self.steps if step.is_compared), Fingerprint())
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as values of JSON."""
+        return {
+            "topic": self.topic,
+            "stream": self.stream,
+            "same": self.is_same,
+            "events": self.total.events,
+            "bytes": self.total.bytes,
+            "hash": f"{self.total.hashes:016x}",
+            "steps": [asdict(step) | {"same": step.is_same, "compared": step.is_compared} for step in self.steps],
+        }
+
+    def __str__(self) -> str:
+        wrong = [str(step) for step in self.steps if not (step.is_compared and step.is_same)]
+        said = "the same" if self.is_same else "not the same"
+        total = f"{self.topic} and {self.stream}: {said}: {len(self.steps)} steps, {self.total.amount}"
+        return "\n".join([f"{total}, hash {self.total.hashes:016x}", *wrong])
+
+
+def compare_copy(
+    client: PravegaClient, cluster: KafkaCluster, topic: str, stream: StreamName | str, *, since_step: int = 1
+) -> Comparison:
+    """Read all that was copied again from both sides, and compare counts, bytes and hashes of each step.
+
+    Kafka's records become events as in the copy. Steps of which Kafka has deleted records are named.
+
+    Args:
+        client: a connected client.
+        cluster: the Kafka cluster.
+        topic: the topic.
+        stream: the stream that has its copy.
+        since_step: the first step to compare.
+
+    Raises:
+        TopicCopyError: the stream has no copy of the topic.
+        MixedRangeError: others have written to the stream during a step.
+        StreamTruncatedError: retention has removed events of the stream.
+        PravegaError: a server cannot be reached.
+    """
+    name = StreamName.of(stream)
+    found = cluster.topic(topic)
+    copy = copy_of(client, name)
+    check_is_of(copy.record, found)
+    compared = tuple(
+        _compare(client, cluster, found, copy.record, step, step.cuts)
+        for step in copy.steps
+        if step.cuts is not None and step.number >= since_step
+    )
+    return Comparison(topic, str(name), compared)
+
+
+def _compare(
+    client: PravegaClient, cluster: KafkaCluster, topic: Topic, record: CopyRecord, step: CopyStep, cuts: StepCuts
+) -> ComparedStep:
+    written = client.written(record.stream, write_id_of(record, step), ledger=record.commit_ledger)
+    known = written[-1].fingerprint if written else None
+    first = cluster.first_offsets(topic)[: len(step.starts)]
+    firsts = tuple(min(max(start, left), end) for start, left, end in zip(step.starts, first, step.ends, strict=True))
+    deleted = sum(firsts) - sum(step.starts)
+    whole, data, copied = EventTally(), EventTally(), EventTally()
+    if not deleted:
+        for page in read_records(cluster, topic, step.starts, step.ends):
+            batch = batch_of(page, record.options)
+            batch.count(whole)
+            data.add((event, None) for event in batch.events)
+    taken = StreamCutRange(StreamCut.from_text(cuts.start), StreamCut.from_text(cuts.end))
+    own = client.range_of(taken, cuts.bytes, f"step {step.number} of the copy of topic {topic.name!r}")
+    for events in _pages(client, own, record.stream):
+        copied.add((event, None) for event in events)
+    return ComparedStep(step.number, whole.rows, known, data.rows, copied.rows, deleted)
+
+
+def _pages(client: PravegaClient, taken: StreamCutRange, stream: StreamName) -> Iterator[list[bytes]]:
+    events = iter(client.read(taken, stream))
+    while page := [event.data for event in islice(events, _PAGE)]:
+        yield page

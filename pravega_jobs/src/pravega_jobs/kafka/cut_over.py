@@ -1,0 +1,294 @@
+"""The cut-over: the cut of a stream at which a consumer group of Kafka continues, and the way back.
+
+A cut is exact for a group if all events before it are of records that the group has processed by its committed offsets,
+and all after it of the others. Ends of steps are such cuts. So a step is made to end at the offsets of the group, where
+the copy is not beyond them; otherwise the records in between are counted.
+"""
+
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import zip_longest
+
+from aiopravega import StreamCut, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError, NotExactError, TopicCopyError
+from aiopravega.intervals.chain.next_start import begin_at
+from aiopravega.ledger import CUT_TABLE, Interval
+from aiopravega.ledger.stored_json import myself
+from aiopravega.read.history import Order
+from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
+from pravega_jobs.kafka.copying import STEP_RECORDS, TopicCopy, begun_copy, check_is_of
+from pravega_jobs.kafka.events import Unkept
+from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, GroupCut, copy_of
+from pravega_jobs.kafka.records import read_records
+
+
+def cut_over(
+    client: PravegaClient,
+    cluster: KafkaCluster,
+    topic: str,
+    stream: StreamName | str,
+    group: str,
+    *,
+    most_repeats: int = 0,
+    consumer: str | None = None,
+    cut_ledger: str | None = None,
+    reader_group: str | None = None,
+) -> GroupCut:
+    """Decide the cut at which the consumers of a group continue in the stream, and begin a consumer there.
+
+    The consumers of the group must have ended. If the copy has not overtaken the group, it is continued up to the
+    committed offsets, so that the cut is exact. A further call gives the same cut.
+
+    Args:
+        client: a connected client.
+        cluster: the Kafka cluster.
+        topic: the topic.
+        stream: the stream that has its copy.
+        group: the consumer group of Kafka.
+        most_repeats: the most records that the group may get again, if no step ends at its offsets; 0: none.
+        consumer: a consumer of the cut ledger, such as of `PravegaStreamCutSensor`, whose chain begins at the cut;
+            None: none is begun.
+        cut_ledger: `scope/table` of its cut ledger; None: the default one of the stream's scope.
+        reader_group: `scope/name` of a reader group of Java's readers that is made and begins at the cut; None: none.
+
+    Raises:
+        TopicCopyError: consumers of the group are at work, or it has no offsets of a partition that has records.
+        NotExactError: no step ends at the offsets of the group, and the records that it would get again are more than
+            `most_repeats`; or the consumer has begun elsewhere already.
+        MixedRangeError: others have written to the stream before the cut.
+        RecordsLostError: Kafka has deleted records before they were copied.
+        PravegaError: a server cannot be reached; a further call continues.
+    """
+    if most_repeats < 0:
+        raise ConfigurationError(f"most_repeats is {most_repeats}, but must not be negative")
+    found = cluster.topic(topic)
+    name = StreamName.of(stream)
+    ledger = client.run(CopyLedger.of(client.asynchronous, name))
+    record = client.run(ledger.begun())
+    decided = None if record is None else client.run(ledger.group(group))
+    if record is None or decided is None:
+        decided = _decide(client, cluster, found, name, group, most_repeats)
+    else:
+        check_is_of(record, found)
+    cut = StreamCut.from_text(decided.cut)
+    if consumer is not None:
+        _begin_consumer(client, name, consumer, cut, cut_ledger)
+    if reader_group is not None:
+        group_name = StreamName.parse(reader_group, name.scope)
+        client.create_reader_group(group_name.scope, group_name.stream, [cut])
+    return decided
+
+
+def _decide(
+    client: PravegaClient, cluster: KafkaCluster, topic: Topic, stream: StreamName, group: str, most_repeats: int
+) -> GroupCut:
+    cluster.check_group_stands_still(group)
+    copy = begun_copy(client, cluster, topic, stream)
+    last = cluster.last_offsets(topic)
+    offsets = _processed(cluster, topic, group, copy.starts, last)
+    TopicCopy(client, cluster, topic, copy).run(offsets, STEP_RECORDS, Unkept.REFUSE)
+    ledger = client.run(CopyLedger.of(client.asynchronous, stream))
+    steps = client.run(ledger.steps())
+    if not steps:
+        raise TopicCopyError(f"topic {topic.name!r} had no records so far: nothing is copied, and there is no cut yet")
+    ends = [steps[0].starts, *(step.ends for step in steps)]
+    reached = _next_records(cluster, topic, offsets, ends[-1])
+    position = max(number for number, end in enumerate(ends) if _at_most(end, reached))
+    again = _records_between(cluster, topic, ends[position], offsets)
+    if again > most_repeats:
+        raise _not_exact(topic, group, again, most_repeats)
+    cut = _cut_of(steps, position)
+    _check_alone(client, copy, steps[:position], cut)
+    return client.run(
+        ledger.decide(
+            GroupCut(
+                group=group,
+                offsets=offsets,
+                step=position,
+                cut=cut.to_text(),
+                repeats=again,
+                decided_at=datetime.now(UTC),
+                decided_by=myself(),
+            )
+        )
+    )
+
+
+def _processed(cluster: KafkaCluster, topic: Topic, group: str, starts: Offsets, last: Offsets) -> Offsets:
+    """The offsets up to which a group has processed the topic."""
+    found = []
+    for partition, offset in enumerate(cluster.committed(group, topic)):
+        first = starts[partition] if partition < len(starts) else 0
+        if offset is None and last[partition] > first:
+            raise TopicCopyError(
+                f"group {group!r} has committed no offset in partition {partition} of topic {topic.name!r}, which has "
+                "records: have its consumers read that partition and commit; or, if the group has never read it, reset "
+                "its offsets with Kafka's own tool (kafka-consumer-groups --reset-offsets), and say this again"
+            )
+        if offset is not None and offset < first:
+            raise NotExactError(
+                f"group {group!r} is at offset {offset} of partition {partition} of topic {topic.name!r}, and the copy "
+                f"begins at {first}: what is between was deleted before. Let the group read up to there first"
+            )
+        if offset is not None and offset > last[partition]:
+            raise NotExactError(
+                f"group {group!r} is at offset {offset} of partition {partition} of topic {topic.name!r}, after "
+                f"records of a transaction that is still open at {last[partition]}: wait until it has ended"
+            )
+        found.append(first if offset is None else offset)
+    return tuple(found)
+
+
+def _next_records(cluster: KafkaCluster, topic: Topic, offsets: Offsets, ends: Offsets) -> Offsets:
+    """For each partition the greatest offset up to `ends` before which there is no record from `offsets` on."""
+    reached = [max(pair) for pair in zip_longest(offsets, ends, fillvalue=0)]
+    found = list(reached)
+    starts = tuple(min(pair) for pair in zip(offsets, reached, strict=True))
+    for partition, (start, end) in enumerate(zip(starts, reached, strict=True)):
+        only = tuple(end if number == partition else other for number, other in enumerate(starts))
+        if start < end:
+            with closing(read_records(cluster, topic, starts, only)) as pages:
+                found[partition] = next((page[0].offset() or 0 for page in pages), end)
+    return tuple(found)
+
+
+def _records_between(cluster: KafkaCluster, topic: Topic, starts: Offsets, ends: Offsets) -> int:
+    """The number of records from `starts` on and before `ends`, in the partitions in which that is a range."""
+    first = tuple(start for start, _ in zip_longest(starts, ends, fillvalue=0))
+    last = tuple(max(start, end) for start, end in zip(first, ends, strict=True))
+    return sum(len(page) for page in read_records(cluster, topic, first, last))
+
+
+def _at_most(ends: Offsets, reached: Offsets) -> bool:
+    return all(end <= most for end, most in zip_longest(ends, reached, fillvalue=0))
+
+
+def _cut_of(steps: list[CopyStep], position: int) -> StreamCut:
+    """The cut before all steps, at 0, or after that many of them."""
+    if position:
+        return steps[position - 1].end
+    cuts = steps[0].cuts
+    if cuts is None:
+        raise TopicCopyError("the first step is not done: run the copy again, which finishes it")
+    return StreamCut.from_text(cuts.start)
+
+
+def _check_alone(client: PravegaClient, copy: CopyRecord, steps: list[CopyStep], cut: StreamCut) -> None:
+    """Check that all events from the first step to a cut are of the copy."""
+    if steps:
+        size = sum(step.cuts.bytes for step in steps if step.cuts is not None)
+        taken = StreamCutRange(_cut_of(steps, 0), cut)
+        client.range_of(taken, size, f"the copy of topic {copy.topic!r}")
+
+
+def _not_exact(topic: Topic, group: str, again: int, most: int) -> NotExactError:
+    return NotExactError(
+        f"the copy of topic {topic.name!r} has overtaken group {group!r}: no step ends at its committed offsets, and "
+        f"it would get {again:,} records again that it has processed, more than most_repeats={most:,}. Start its "
+        "consumers again and let them drain what is copied, stop them, and say this again; or have the copy run behind "
+        f"the group (--behind {group}) for as long as it reads from Kafka; or allow repeats, if its consumers can take them"
+    )
+
+
+def _begin_consumer(
+    client: PravegaClient, stream: StreamName, consumer: str, cut: StreamCut, named: str | None
+) -> None:
+    where = StreamName.parse(named or CUT_TABLE, stream.scope)
+    ledger = client.asynchronous.cut_ledger(where.scope, where.stream)
+    interval = Interval(consumer, stream, "cut-over")
+    client.run(ledger.create())
+    client.run(begin_at(ledger, interval, cut))
+    last = client.run(ledger.last(interval))
+    first = client.run(ledger.records(consumer, stream))[:1]
+    if last is None or not first or first[0].range.start != cut:
+        raise NotExactError(
+            f"consumer {consumer!r} of {stream} has begun elsewhere already, and not at the cut of the group: give it "
+            "another name, or see `pravega cuts list`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The offsets at which a group continues in Kafka, and the bytes of events that it then gets again."""
+
+    group: str
+    topic: str
+    offsets: Offsets
+    step: int
+    repeated_bytes: int
+
+
+def go_back(
+    client: PravegaClient,
+    cluster: KafkaCluster,
+    topic: str,
+    stream: StreamName | str,
+    group: str,
+    *,
+    cut: StreamCut | None = None,
+    most_repeated_bytes: int = 0,
+    dry_run: bool = False,
+) -> WayBack:
+    """Have a consumer group of Kafka continue where its consumers in the stream have come to.
+
+    Its offsets are set to those of the last step that ends at the cut or before it, and its cut in the copy's ledger is
+    forgotten. Events that were written to the stream otherwise than by the copy are not in Kafka.
+
+    Args:
+        client: a connected client.
+        cluster: the Kafka cluster.
+        topic: the topic.
+        stream: the stream that has its copy.
+        group: the consumer group of Kafka, without consumers at work.
+        cut: up to where its consumers have processed the stream; None: the cut that the group got at the cut-over.
+        most_repeated_bytes: the most bytes of events that the group may get again, if no step ends at the cut.
+        dry_run: find the offsets only.
+
+    Raises:
+        TopicCopyError: consumers of the group are at work in Kafka, the group was not cut over, or nothing is copied.
+        NotExactError: the events that the group would get again have more bytes than `most_repeated_bytes`.
+        InvalidStreamCutError: the cut is not of the stream.
+        PravegaError: a server cannot be reached.
+    """
+    name = StreamName.of(stream)
+    found = cluster.topic(topic)
+    copy = copy_of(client, name)
+    check_is_of(copy.record, found)
+    steps = [step for step in copy.steps if step.cuts is not None]
+    decided = next((one for one in copy.groups if one.group == group), None)
+    if cut is None:
+        if decided is None:
+            raise TopicCopyError(f"group {group!r} was not cut over, so its cut is not known: name one")
+        cut = StreamCut.from_text(decided.cut)
+    if not steps:
+        raise TopicCopyError(f"no step of the copy into {name} is done: there is nothing to go back from")
+    position = _last_before(client, steps, cut)
+    start = _cut_of(steps, position)
+    again = sum(part.size for part in client.plan(StreamCutRange(start, cut)))
+    if again > most_repeated_bytes:
+        raise NotExactError(
+            f"no step of the copy ends at {cut}: going back, group {group!r} would get events of {again:,} bytes "
+            f"again, more than most_repeated_bytes={most_repeated_bytes:,}. Let its consumers drain the stream up to "
+            "the end of a step (the whole of what is copied), or allow repeats"
+        )
+    offsets = steps[0].starts if position == 0 else steps[position - 1].ends
+    if not dry_run:
+        cluster.check_group_stands_still(group)
+        cluster.set_committed(group, found, offsets)
+        if decided is not None:
+            client.run(client.run(CopyLedger.of(client.asynchronous, name)).forget_group(group))
+    return WayBack(group, topic, offsets, position, again)
+
+
+def _last_before(client: PravegaClient, steps: list[CopyStep], cut: StreamCut) -> int:
+    """The number of steps that end at a cut or before it."""
+    low, high = 0, len(steps)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if client.compare(_cut_of(steps, middle), cut) in (Order.BEFORE, Order.SAME):
+            low = middle
+        else:
+            high = middle - 1
+    return low
