@@ -1,6 +1,6 @@
 """The command `pravega kafka`: copies of Kafka's topics into streams, their comparison, and the cut-over of groups."""
 
-import time
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -108,7 +108,7 @@ async def _copy(options: Options) -> int:
             code = show(options, done.to_json(), str(done))
             if every is None:
                 return code
-            time.sleep(every.total_seconds())
+            await asyncio.sleep(every.total_seconds())
 
 
 @verb(

@@ -187,8 +187,9 @@ def _not_exact(topic: Topic, group: str, again: int, most: int) -> NotExactError
     return NotExactError(
         f"the copy of topic {topic.name!r} has overtaken group {group!r}: no step ends at its committed offsets, and "
         f"it would get {again:,} records again that it has processed, more than most_repeats={most:,}. Start its "
-        "consumers again and let them drain what is copied, stop them, and say this again; or have the copy run behind "
-        f"the group (--behind {group}) for as long as it reads from Kafka; or allow repeats, if its consumers can take them"
+        "consumers again and let them drain what is copied, stop them, and say this again; or have the copy "
+        f"run behind the group (--behind {group}) while it reads from Kafka; or allow repeats, if consumers can take "
+        "them"
     )
 
 

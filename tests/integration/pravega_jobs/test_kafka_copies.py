@@ -1,0 +1,342 @@
+"""Copies of topics of a real Kafka into streams: each record once, in order, with the cut of each consumer group."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.faults.process import wait_until
+from tests.java.kafka import KafkaServer
+
+from aiopravega import StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import (
+    ConfigurationError,
+    MixedRangeError,
+    NotExactError,
+    RecordRefusedError,
+    RecordsLostError,
+    TopicCopyError,
+)
+from aiopravega.positions import NamedCut
+from pravega_jobs.commands.kafka import command
+from pravega_jobs.frames import range_of, read_arrow
+from pravega_jobs.kafka import (
+    RECORD_SCHEMA,
+    CopiedPart,
+    CopyOptions,
+    KafkaCluster,
+    KafkaConfig,
+    Routing,
+    Unkept,
+    compare_copy,
+    copy_of,
+    copy_topic,
+    cut_over,
+    go_back,
+)
+
+pytestmark = pytest.mark.xdist_group("kafka")
+JOB = Path(__file__).with_name("kafka_job.py")
+PARTITIONS = 3
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory):
+    with KafkaServer(tmp_path_factory.mktemp("kafka")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka):
+    return KafkaCluster(KafkaConfig({"bootstrap.servers": kafka.bootstrap}))
+
+
+@pytest.fixture
+def topic(kafka, scope):
+    kafka.make_topic(scope, PARTITIONS)
+    return scope
+
+
+@pytest.fixture
+def stream(client, scope):
+    name = StreamName(scope, "orders")
+    client.create_stream(name, segments=2)
+    return name
+
+
+@pytest.fixture
+def produce(kafka, topic):
+    """Produces records `KEY-NUMBER` of some keys, the numbers of each key counted from where they were."""
+    counts = defaultdict(int)
+
+    def produce(count, keys=7, partition=None, **words):
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        for number in range(count):
+            key = f"key{number % keys}"
+            where = {} if partition is None else {"partition": partition}
+            producer.produce(topic, key=key, value=f"{key}-{counts[key]}", **where, **words)
+            counts[key] += 1
+        assert producer.flush(30) == 0
+
+    return produce
+
+
+def events(client, stream, start=NamedCut.HEAD):
+    begin = client.head(stream) if start is NamedCut.HEAD else start
+    return [event.data.decode() for event in client.read(StreamCutRange(begin, client.tail(stream)), stream)]
+
+
+def by_key(values):
+    found = defaultdict(list)
+    for value in values:
+        key, number = value.split("-")
+        found[key].append(int(number))
+    return dict(found)
+
+
+def consume(kafka, topic, group, count):
+    """Consume and commit so many records as the only consumer of a group, which then ends."""
+    settings = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, **settings})
+    consumer.subscribe([topic])
+    found = []
+    while len(found) < count:
+        found += [message.value().decode() for message in consumer.consume(count - len(found), 1.0)]
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    return found
+
+
+def test_a_topic_is_copied_once_in_order_and_is_the_same(client, kafka, cluster, topic, stream, produce):
+    produce(500)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    for decide in (producer.commit_transaction, producer.abort_transaction, producer.commit_transaction):
+        producer.begin_transaction()
+        said = "aborted-0" if decide == producer.abort_transaction else "committed-0"
+        producer.produce(topic, value=said, partition=1)
+        producer.flush()
+        decide()
+    done = copy_topic(client, cluster, topic, stream, step_records=200)
+    assert (done.events, done.left, done.steps) == (502, 0, 3)
+    assert copy_topic(client, cluster, topic, stream).steps == 0
+    produce(90)
+    assert copy_topic(client, cluster, topic, stream).events == 90
+    found = by_key(events(client, stream))
+    assert found.pop("committed") == [0, 0]
+    assert {key: numbers == list(range(len(numbers))) for key, numbers in found.items()} == dict.fromkeys(found, True)
+    assert sum(map(len, found.values())) == 590
+    compared = compare_copy(client, cluster, topic, stream)
+    assert (compared.is_same, compared.total.events, len(compared.steps)) == (True, 592, 4)
+
+
+def test_killed_copies_are_finished_with_the_same_records(
+    client, pravega_config, kafka, cluster, topic, stream, produce
+):
+    produce(30_000)
+    job = [sys.executable, JOB, pravega_config.controller_uri, kafka.bootstrap, topic, str(stream), "12000"]
+    for number in (1, 2):
+        process = subprocess.Popen(job, stdout=subprocess.DEVNULL)
+
+        def is_fixed(number=number):
+            with contextlib.suppress(TopicCopyError):
+                return len(copy_of(client, stream).steps) >= number
+            return False
+
+        wait_until(is_fixed, lambda: "no step was fixed")
+        process.kill()
+        process.wait()
+        produce(100)  # what is new belongs to later steps
+    subprocess.run(job, check=True)
+    fixed = copy_of(client, stream).steps
+    assert sum(fixed[0].ends) == 12_000
+    assert sorted(by_key(events(client, stream))["key0"]) == by_key(events(client, stream))["key0"]
+    compared = compare_copy(client, cluster, topic, stream)
+    assert (compared.is_same, compared.total.events) == (True, 30_200)
+
+
+def test_a_group_continues_at_its_exact_cut(client, kafka, cluster, topic, stream, produce):
+    produce(300)
+    processed = consume(kafka, topic, "billing", 120)
+    copy_topic(client, cluster, topic, stream, behind=["billing"])
+    produce(50)
+    cut = cut_over(client, cluster, topic, stream, "billing", consumer="billing", reader_group="billing")
+    assert cut.repeats == 0
+    copy_topic(client, cluster, topic, stream)
+    rest = events(client, stream, StreamCut.from_text(cut.cut))
+    assert sorted(processed + rest) == sorted(events(client, stream))
+    assert len(processed + rest) == 350
+    # Again: the same cut, although the copy has continued.
+    assert cut_over(client, cluster, topic, stream, "billing", consumer="billing") == cut
+    (beginning,) = client.cut_ledger(stream.scope).records("billing", stream)
+    assert (beginning.is_done, beginning.end) == (True, cut.cut)
+    assert client.describe_reader_group(stream.scope, "billing").streams[0].position == StreamCut.from_text(cut.cut)
+    consume(kafka, topic, "late", 350)
+    with pytest.raises(NotExactError, match="'billing' .* has begun elsewhere"):
+        cut_over(client, cluster, topic, stream, "late", consumer="billing")
+
+
+def test_offsets_in_gaps_are_exact_and_an_overtaken_group_is_refused(client, kafka, cluster, topic, stream):
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    producer.begin_transaction()
+    for number in range(10):
+        producer.produce(topic, value=f"a-{number}", partition=0)
+    producer.commit_transaction()
+    copy_topic(client, cluster, topic, stream)  # the step ends after the end of the transaction
+    assert len(consume(kafka, topic, "billing", 10)) == 10
+    behind = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "behind"})
+    behind.commit(offsets=[TopicPartition(topic, 0, 7)], asynchronous=False)
+    behind.close()
+    before = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "before"})
+    before.commit(offsets=[TopicPartition(topic, 0, 10)], asynchronous=False)
+    before.close()
+    for group in ("billing", "before"):
+        assert cut_over(client, cluster, topic, stream, group).repeats == 0
+    with pytest.raises(NotExactError, match="it would get 7 records again"):
+        cut_over(client, cluster, topic, stream, "behind", most_repeats=6)
+    again = cut_over(client, cluster, topic, stream, "behind", most_repeats=7)
+    assert (again.repeats, again.step) == (7, 0)
+    assert len(events(client, stream, StreamCut.from_text(again.cut))) == 10
+
+
+def test_a_group_goes_back_to_its_offsets(client, kafka, cluster, topic, stream, produce):
+    produce(100)
+    consume(kafka, topic, "billing", 100)
+    cut_over(client, cluster, topic, stream, "billing")
+    produce(40)
+    copy_topic(client, cluster, topic, stream)
+    produce(10)
+    back = go_back(client, cluster, topic, stream, "billing", cut=client.tail(stream))
+    assert (sum(back.offsets), back.repeated_bytes) == (140, 0)
+    assert len(consume(kafka, topic, "billing", 10)) == 10
+    with pytest.raises(TopicCopyError, match="was not cut over"):
+        go_back(client, cluster, topic, stream, "billing")
+    copy = copy_of(client, stream)
+    inside = client.next_cut(copy.steps[0].end, 30)
+    with pytest.raises(NotExactError, match="no step of the copy ends"):
+        go_back(client, cluster, topic, stream, "billing", cut=inside)
+
+
+def test_whole_records_are_read_back_as_columns(client, kafka, cluster, topic, stream):
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    headers = [("trace", b"\xff"), ("trace", None)]
+    producer.produce(topic, key=b"\xfe", value=b"one", partition=0, headers=headers, timestamp=1_700_000_000_000)
+    producer.produce(topic, key=b"\xfe", partition=0, timestamp=1_700_000_000_001)
+    producer.produce(topic, value=b"", partition=0, timestamp=1_700_000_000_002)
+    producer.flush()
+    options = CopyOptions(events=CopiedPart.RECORD, routing=Routing.HEX)
+    copy_topic(client, cluster, topic, stream, options=options)
+    taken = range_of(client, stream)
+    rows = read_arrow(taken, decode="avro", schema_text=RECORD_SCHEMA).read_all().sort_by("offset").to_pylist()
+    assert [(row["key"], row["value"], row["partition"], row["offset"]) for row in rows] == [
+        (b"\xfe", b"one", 0, 0),
+        (b"\xfe", None, 0, 1),
+        (None, b"", 0, 2),
+    ]
+    assert rows[0]["headers"] == [{"name": "trace", "value": b"\xff"}, {"name": "trace", "value": None}]
+    assert rows[0]["timestamp"].timestamp() == 1_700_000_000
+    assert compare_copy(client, cluster, topic, stream).is_same
+
+
+@pytest.mark.parametrize(
+    ("record", "why", "way"),
+    [
+        ({"value": b"x", "headers": {"h": b""}}, "has headers", {"headers": Unkept.DROP}),
+        ({"key": b"x"}, "has no value", {"tombstones": Unkept.DROP}),
+        ({"value": b"x", "key": b"\xff"}, "has a key that is not a text", {"routing": Routing.PARTITION}),
+    ],
+)
+def test_records_that_events_cannot_keep_are_refused(client, kafka, cluster, topic, stream, record, why, way):
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce(topic, partition=1, **record)
+    producer.flush()
+    with pytest.raises(RecordRefusedError, match=f"offset 0 of partition 1 .* {why}"):
+        copy_topic(client, cluster, topic, stream)
+    with pytest.raises(ConfigurationError, match="all its steps have the same"):
+        copy_topic(client, cluster, topic, stream, options=CopyOptions(**way))
+    client.seal_stream(stream)
+    client.delete_stream(stream)
+    client.create_stream(stream)
+    assert copy_topic(client, cluster, topic, stream, options=CopyOptions(**way)).left == 0
+
+
+def test_records_deleted_before_they_were_copied_are_named(client, kafka, cluster, topic, stream, produce):
+    produce(20, partition=2)
+    copy_topic(client, cluster, topic, stream)
+    produce(20, partition=2)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    for future in admin.delete_records([TopicPartition(topic, 2, 25)]).values():
+        future.result()
+    with pytest.raises(RecordsLostError, match="partition 2 offsets 20 to 24"):
+        copy_topic(client, cluster, topic, stream)
+    assert copy_topic(client, cluster, topic, stream, lost=Unkept.DROP).events == 15
+    assert [step.starts[2] for step in copy_of(client, stream).steps] == [0, 25]
+    compared = compare_copy(client, cluster, topic, stream)
+    assert [(step.deleted, step.is_compared) for step in compared.steps] == [(20, False), (0, True)]
+    assert not compared.is_same
+
+
+def test_other_topics_other_writers_and_groups_at_work_are_refused(client, kafka, cluster, topic, stream, produce):
+    produce(30)
+    copy_topic(client, cluster, topic, stream)
+    kafka.make_topic(f"{topic}-2")
+    with pytest.raises(TopicCopyError, match="has the copy of topic"):
+        copy_topic(client, cluster, f"{topic}-2", stream)
+    settings = {"group.id": "working", "auto.offset.reset": "earliest"}
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, **settings})
+    consumer.subscribe([topic])
+    while consumer.poll(1.0) is None:
+        pass
+    with pytest.raises(TopicCopyError, match="consumers of group 'working' are at work"):
+        cut_over(client, cluster, topic, stream, "working")
+    consumer.close()
+    with pytest.raises(TopicCopyError, match="has committed no offset"):
+        cut_over(client, cluster, topic, stream, "nobody")
+    with client.writer(stream) as writer:
+        writer.write(b"of another")
+    produce(30)
+    copy_topic(client, cluster, topic, stream)
+    consume(kafka, topic, "billing", 60)
+    with pytest.raises(MixedRangeError, match="others wrote"):
+        cut_over(client, cluster, topic, stream, "billing")
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.delete_topics([topic])[topic].result()
+    wait_until(lambda: topic not in admin.list_topics(timeout=5).topics, lambda: "the topic is still there")
+    kafka.make_topic(topic, PARTITIONS)
+    with pytest.raises(TopicCopyError, match="deleted and made again"):
+        copy_topic(client, cluster, topic, stream)
+
+
+def test_the_commands_try_copy_compare_switch_and_go_back(
+    pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    settings = tmp_path / "kafka.properties"
+    settings.write_text(f"# of tests\nbootstrap.servers = {kafka.bootstrap}\n")
+    monkeypatch.setenv("PRAVEGA_KAFKA_PROPERTIES", str(settings))
+
+    def typed(*words):
+        done = CliRunner().invoke(command, list(words), standalone_mode=False, catch_exceptions=False)
+        return done.return_value, done.stdout
+
+    produce(60)
+    code, said = typed("copy", topic, str(stream))
+    assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 900 bytes; 0 offsets are left\n")
+    code, said = typed("compare", topic, str(stream), "--json")
+    assert (code, json.loads(said)["same"], json.loads(said)["events"]) == (0, True, 60)
+    consume(kafka, topic, "billing", 60)
+    code, said = typed("cut-over", topic, str(stream), "--group", "billing", "--consumer", "billing")
+    assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "billing continues after step 1")
+    code, said = typed("show", str(stream), "--json")
+    assert json.loads(said)["groups"][0]["group"] == "billing"
+    assert typed("show", str(stream))[0] == 0
+    assert typed("go-back", topic, str(stream), "--group", "billing")[0] == 1
+    assert typed("go-back", topic, str(stream), "--group", "billing", "--yes")[0] == 0
+    assert typed("copy", "no-such-topic", str(stream))[0] == 2
