@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 from tests.faults.process import ProcessTree, wait_until
 from tests.system.servers import free_ports, start_server
 

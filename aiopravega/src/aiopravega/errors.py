@@ -360,7 +360,7 @@ class RecordsLostError(TopicCopyError):
 
 
 class NotExactError(TopicCopyError):
-    """A consumer group's offsets and the cuts of a copy do not meet: events would be processed twice, or be left out."""
+    """A consumer group's offsets and the cuts of a copy do not meet: some events would be processed twice or never."""
 
 
 # --- the emulator -------------------------------------------------------------------------------------------

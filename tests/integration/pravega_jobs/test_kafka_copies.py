@@ -4,7 +4,6 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,19 @@ from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.faults.process import wait_until
-from tests.java.kafka import KafkaServer
+from tests.integration.pravega_jobs.kafka_topics import (
+    PARTITIONS,
+    by_key,
+    cluster,
+    consume,
+    events,
+    kafka,
+    produce,
+    stream,
+    topic,
+)
 
-from aiopravega import StreamCut, StreamCutRange, StreamName
+from aiopravega import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     MixedRangeError,
@@ -23,15 +32,12 @@ from aiopravega.errors import (
     RecordsLostError,
     TopicCopyError,
 )
-from aiopravega.positions import NamedCut
 from pravega_jobs.commands.kafka import command
 from pravega_jobs.frames import range_of, read_arrow
 from pravega_jobs.kafka import (
     RECORD_SCHEMA,
     CopiedPart,
     CopyOptions,
-    KafkaCluster,
-    KafkaConfig,
     Routing,
     Unkept,
     compare_copy,
@@ -41,76 +47,9 @@ from pravega_jobs.kafka import (
     go_back,
 )
 
+__all__ = ["cluster", "kafka", "produce", "stream", "topic"]
 pytestmark = pytest.mark.xdist_group("kafka")
 JOB = Path(__file__).with_name("kafka_job.py")
-PARTITIONS = 3
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory):
-    with KafkaServer(tmp_path_factory.mktemp("kafka")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def cluster(kafka):
-    return KafkaCluster(KafkaConfig({"bootstrap.servers": kafka.bootstrap}))
-
-
-@pytest.fixture
-def topic(kafka, scope):
-    kafka.make_topic(scope, PARTITIONS)
-    return scope
-
-
-@pytest.fixture
-def stream(client, scope):
-    name = StreamName(scope, "orders")
-    client.create_stream(name, segments=2)
-    return name
-
-
-@pytest.fixture
-def produce(kafka, topic):
-    """Produces records `KEY-NUMBER` of some keys, the numbers of each key counted from where they were."""
-    counts = defaultdict(int)
-
-    def produce(count, keys=7, partition=None, **words):
-        producer = Producer({"bootstrap.servers": kafka.bootstrap})
-        for number in range(count):
-            key = f"key{number % keys}"
-            where = {} if partition is None else {"partition": partition}
-            producer.produce(topic, key=key, value=f"{key}-{counts[key]}", **where, **words)
-            counts[key] += 1
-        assert producer.flush(30) == 0
-
-    return produce
-
-
-def events(client, stream, start=NamedCut.HEAD):
-    begin = client.head(stream) if start is NamedCut.HEAD else start
-    return [event.data.decode() for event in client.read(StreamCutRange(begin, client.tail(stream)), stream)]
-
-
-def by_key(values):
-    found = defaultdict(list)
-    for value in values:
-        key, number = value.split("-")
-        found[key].append(int(number))
-    return dict(found)
-
-
-def consume(kafka, topic, group, count):
-    """Consume and commit so many records as the only consumer of a group, which then ends."""
-    settings = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, **settings})
-    consumer.subscribe([topic])
-    found = []
-    while len(found) < count:
-        found += [message.value().decode() for message in consumer.consume(count - len(found), 1.0)]
-    consumer.commit(asynchronous=False)
-    consumer.close()
-    return found
 
 
 def test_a_topic_is_copied_once_in_order_and_is_the_same(client, kafka, cluster, topic, stream, produce):

@@ -121,7 +121,7 @@ async def _copy(options: Options) -> int:
 async def _compare(options: Options) -> int:
     """Read both sides again, and compare counts, bytes and hashes of each step. Exit status 1: something differs.
 
-    Steps of which Kafka has deleted records since cannot be compared, which is exit status 1 as well.
+    A step cannot be compared if Kafka has deleted records of it since, which is exit status 1 as well.
     """
     with _connected(options) as (client, cluster):
         from pravega_jobs.kafka import compare_copy

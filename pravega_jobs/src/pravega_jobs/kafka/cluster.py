@@ -1,7 +1,7 @@
 """A Kafka cluster as copies need it: its topics, the offsets of partitions and of consumer groups, bounded in time."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from aiopravega.errors import (
     AuthenticationError,
@@ -44,7 +44,7 @@ _OURS: Final = (
     "isolation.level",
 )
 _SHOWN: Final = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.mechanisms")
-# Names of Kafka's errors; those of librdkafka itself begin with an underscore.
+# Names of Kafka's errors; an underscore is before the names that librdkafka adds.
 _WRONG_CREDENTIALS: Final = ("_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED")
 _FORBIDDEN: Final = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _UNTRUSTED: Final = "_SSL"
@@ -131,14 +131,14 @@ class KafkaCluster:
         self._reason: KafkaError | None = None
         self._admin = self.opened(AdminClient, {})
 
-    def opened(self, kind: type[T], settings: Mapping[str, Any]) -> T:
-        """A client of librdkafka with these settings beside those of the cluster; its log is ours.
+    def opened(self, kind: Callable[[dict[str, Any]], T], settings: Mapping[str, Any]) -> T:
+        """A client of librdkafka with these settings, which come before the settings of the cluster; its log is ours.
 
         Raises:
             ConfigurationError: a setting is refused.
         """
         try:
-            return kind({**self.config.settings, **settings, "error_cb": self._keep_reason, "logger": logger})  # type: ignore[call-arg]
+            return kind({**self.config.settings, **settings, "error_cb": self._keep_reason, "logger": logger})
         except KafkaException as error:
             raise ConfigurationError(f"the settings of Kafka: {error_text(error.args[0])}") from None
 
@@ -155,11 +155,11 @@ class KafkaCluster:
 
     def first_offsets(self, topic: Topic) -> Offsets:
         """The offset of the first record that is left in each partition."""
-        return self._offsets(topic, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        return self._offsets(topic, OffsetSpec.earliest())
 
     def last_offsets(self, topic: Topic) -> Offsets:
         """The offset after the last record of each partition that no open transaction precedes."""
-        return self._offsets(topic, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return self._offsets(topic, OffsetSpec.latest())
 
     def committed(self, group: str, topic: Topic) -> tuple[int | None, ...]:
         """The offset that a consumer group has committed in each partition; None: it has none.

@@ -22,8 +22,8 @@ _PAGE: Final = 10_000
 class ComparedStep:
     """A step in Kafka, in the ledger of its write, and in the stream.
 
-    The hashes of Kafka and of the ledger are of events with their routing keys, of which a stream keeps the positions
-    of events only: `kafka_data` and `stream` are of the bytes of events alone. `deleted` is the number of offsets of
+    The hashes of Kafka and of the ledger are of events with their routing keys. A stream does not keep these, so
+    `kafka_data` and `stream` are of the bytes of events alone. `deleted` is the number of offsets of
     the step that Kafka has deleted since: then there is nothing to compare with.
     """
 
@@ -98,7 +98,7 @@ def compare_copy(
 ) -> Comparison:
     """Read all that was copied again from both sides, and compare counts, bytes and hashes of each step.
 
-    Kafka's records become events as in the copy. Steps of which Kafka has deleted records are named.
+    Kafka's records become events as in the copy. A step is named if Kafka has deleted records of it.
 
     Args:
         client: a connected client.

@@ -92,7 +92,9 @@ def _decide(
     ledger = client.run(CopyLedger.of(client.asynchronous, stream))
     steps = client.run(ledger.steps())
     if not steps:
-        raise TopicCopyError(f"topic {topic.name!r} had no records so far: nothing is copied, and there is no cut yet")
+        raise TopicCopyError(
+            f"topic {topic.name!r} had no records so far: nothing is copied, and a cut is not there yet"
+        )
     ends = [steps[0].starts, *(step.ends for step in steps)]
     reached = _next_records(cluster, topic, offsets, ends[-1])
     position = max(number for number, end in enumerate(ends) if _at_most(end, reached))
@@ -186,10 +188,9 @@ def _check_alone(client: PravegaClient, copy: CopyRecord, steps: list[CopyStep],
 def _not_exact(topic: Topic, group: str, again: int, most: int) -> NotExactError:
     return NotExactError(
         f"the copy of topic {topic.name!r} has overtaken group {group!r}: no step ends at its committed offsets, and "
-        f"it would get {again:,} records again that it has processed, more than most_repeats={most:,}. Start its "
-        "consumers again and let them drain what is copied, stop them, and say this again; or have the copy "
-        f"run behind the group (--behind {group}) while it reads from Kafka; or allow repeats, if consumers can take "
-        "them"
+        f"it would get {again:,} records again that it has processed, more than most_repeats={most:,}. End the copy, "
+        "let the consumers of the group overtake it, end them, and say this again; or have copies run behind the group "
+        f"(--behind {group}) from the beginning; or allow repeats, if its consumers can take them"
     )
 
 
@@ -234,8 +235,8 @@ def go_back(
 ) -> WayBack:
     """Have a consumer group of Kafka continue where its consumers in the stream have come to.
 
-    Its offsets are set to those of the last step that ends at the cut or before it, and its cut in the copy's ledger is
-    forgotten. Events that were written to the stream otherwise than by the copy are not in Kafka.
+    Its offsets are set to the offsets of the last step that ends at the cut or before it, and its cut in the ledger of
+    the copy is forgotten. Events that were written to the stream otherwise than by the copy are not in Kafka.
 
     Args:
         client: a connected client.

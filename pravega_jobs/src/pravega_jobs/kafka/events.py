@@ -68,7 +68,7 @@ class Unkept(StrEnum):
 
 
 class CopyOptions(BaseModel):
-    """How records become events; all steps of a copy have the same.
+    """The rules by which records become events; all steps of a copy have the same.
 
     Attributes:
         events: the part of a record that becomes the event.
@@ -91,12 +91,12 @@ def batch_of(records: Sequence[Message], options: CopyOptions) -> EventBatch:
     Raises:
         RecordRefusedError: a record has something that its event cannot keep; the message has the ways out.
     """
-    event_of = _value if options.events is CopiedPart.VALUE else _record
+    whole = options.events is CopiedPart.RECORD
     key_of = _KEYS[options.routing]
     events: list[bytes] = []
     keys: list[str | None] = []
     for record in records:
-        event = event_of(record, options)
+        event = _record(record) if whole else _value(record, options)
         if event is not None:
             events.append(event)
             keys.append(key_of(record))
@@ -114,7 +114,7 @@ def _value(record: Message, options: CopyOptions) -> bytes | None:
     return value
 
 
-def _record(record: Message, options: CopyOptions) -> bytes:  # noqa: ARG001
+def _record(record: Message) -> bytes:
     """The whole record in Avro."""
     into = bytearray()
     _put_bytes(into, record.key())
