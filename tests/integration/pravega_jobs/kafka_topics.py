@@ -40,7 +40,7 @@ def stream(client, scope):
 @pytest.fixture
 def produce(kafka, topic):
     """Produces records `KEY-NUMBER` of some keys, the numbers of each key counted from where they were."""
-    counts = defaultdict(int)
+    counts: defaultdict[str, int] = defaultdict(int)
 
     def produce(count, keys=7, partition=None, **words):
         producer = Producer({"bootstrap.servers": kafka.bootstrap})
@@ -72,9 +72,9 @@ def consume(kafka, topic, group, count):
     settings = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, **settings})
     consumer.subscribe([topic])
-    found = []
+    found: list[str] = []
     while len(found) < count:
-        found += [message.value().decode() for message in consumer.consume(count - len(found), 1.0)]
+        found += [(message.value() or b"").decode() for message in consumer.consume(count - len(found), 1.0)]
     consumer.commit(asynchronous=False)
     consumer.close()
     return found

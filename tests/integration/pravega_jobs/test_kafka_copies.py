@@ -165,7 +165,7 @@ def test_a_group_goes_back_to_its_offsets(client, kafka, cluster, topic, stream,
 
 def test_whole_records_are_read_back_as_columns(client, kafka, cluster, topic, stream):
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
-    headers = [("trace", b"\xff"), ("trace", None)]
+    headers: list[tuple[str, str | bytes | None]] = [("trace", b"\xff"), ("trace", None)]
     producer.produce(topic, key=b"\xfe", value=b"one", partition=0, headers=headers, timestamp=1_700_000_000_000)
     producer.produce(topic, key=b"\xfe", partition=0, timestamp=1_700_000_000_001)
     producer.produce(topic, value=b"", partition=0, timestamp=1_700_000_000_002)
