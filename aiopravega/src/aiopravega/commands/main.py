@@ -32,6 +32,7 @@ OFFERED: Final = {
     "sql": "query ranges of streams by SQL; write what a query finds, exactly once (needs pravega-jobs[sql])",
     "errors": "dead letters: events that could not be decoded; also `pravega dead` (needs pravega-jobs[arrow])",
     "replay": "run recorded intervals through other code, and compare with what was written (needs pravega-jobs[sql])",
+    "kafka": "copy topics of Kafka into streams, compare, switch consumer groups, go back (needs pravega-jobs[kafka])",
     "export": "write a range of a stream to a file of Parquet, CSV or JSON (needs pravega-jobs[arrow])",
 }
 # Other words for commands, for people who look for them.

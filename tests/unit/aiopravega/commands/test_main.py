@@ -13,7 +13,7 @@ from tools.command_reference import verbs
 from aiopravega.commands.main import OFFERED, TOPICS, main, offered
 
 REFERENCE = Path(__file__).parents[4] / "docs" / "reference" / "commands.md"
-ROW = re.compile(r"^\| `([a-z ]+)` \| *(\w*) *\| *(|makes|changes) *\|.*\|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([a-z -]+)` \| *(\w*) *\| *(|makes|changes) *\|.*\|$", re.MULTILINE)
 VERBS = {" ".join(path): command for path, command in verbs() if not isinstance(command, click.Group)}
 
 
