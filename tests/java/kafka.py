@@ -51,6 +51,7 @@ class KafkaServer:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            "log.retention.ms": "-1",
             "log.retention.check.interval.ms": "500",
             "log.initial.task.delay.ms": "500",
             "log.segment.delete.delay.ms": "0",

@@ -54,6 +54,8 @@ BLOCKS_ELSEWHERE: Final = {
     "airflow-deadlines 2": "tests/integration/airflow_pravega/test_deadlines.py",
     "airflow-partitions 1": "tests/integration/airflow_pravega/test_partitions.py",
     "airflow-partitions 2": "tests/integration/airflow_pravega/test_partitions.py",
+    "from-kafka 1": "tests/integration/pravega_jobs/test_kafka_copies.py",
+    "from-kafka 2": "tests/integration/pravega_jobs/test_kafka_copies.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
     "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
     "late-events 3": "tests/integration/airflow_pravega/test_late_events.py",

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from tests.java.kafka import KafkaServer
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.positions import NamedCut
 from pravega_jobs.kafka import KafkaCluster, KafkaConfig
 
@@ -33,7 +33,7 @@ def topic(kafka, scope):
 @pytest.fixture
 def stream(client, scope):
     name = StreamName(scope, "orders")
-    client.create_stream(name, segments=2)
+    client.create_stream(name, ScalingPolicy.fixed(2))
     return name
 
 

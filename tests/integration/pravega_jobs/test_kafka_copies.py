@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.faults.process import wait_until
+from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.kafka_topics import (
     PARTITIONS,
     by_key,
@@ -22,8 +23,9 @@ from tests.integration.pravega_jobs.kafka_topics import (
     stream,
     topic,
 )
+from tests.pages.blocks import blocks_of
 
-from aiopravega import StreamCut
+from aiopravega import StreamCut, StreamName
 from aiopravega.errors import (
     ConfigurationError,
     MixedRangeError,
@@ -38,6 +40,8 @@ from pravega_jobs.kafka import (
     RECORD_SCHEMA,
     CopiedPart,
     CopyOptions,
+    KafkaCluster,
+    KafkaConfig,
     Routing,
     Unkept,
     compare_copy,
@@ -47,14 +51,14 @@ from pravega_jobs.kafka import (
     go_back,
 )
 
-__all__ = ["cluster", "kafka", "produce", "stream", "topic"]
+__all__ = ["client", "cluster", "kafka", "produce", "scope", "stream", "topic"]
 pytestmark = pytest.mark.xdist_group("kafka")
 JOB = Path(__file__).with_name("kafka_job.py")
 
 
 def test_a_topic_is_copied_once_in_order_and_is_the_same(client, kafka, cluster, topic, stream, produce):
     produce(500)
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "log_level": 0})
     producer.init_transactions()
     for decide in (producer.commit_transaction, producer.abort_transaction, producer.commit_transaction):
         producer.begin_transaction()
@@ -101,8 +105,10 @@ def test_killed_copies_are_finished_with_the_same_records(
 
 
 def test_a_group_continues_at_its_exact_cut(client, kafka, cluster, topic, stream, produce):
-    produce(300)
-    processed = consume(kafka, topic, "billing", 120)
+    produce(100)
+    processed = consume(kafka, topic, "billing", 100)
+    produce(200)
+    processed += consume(kafka, topic, "billing", 20)
     copy_topic(client, cluster, topic, stream, behind=["billing"])
     produce(50)
     cut = cut_over(client, cluster, topic, stream, "billing", consumer="billing", reader_group="billing")
@@ -122,7 +128,7 @@ def test_a_group_continues_at_its_exact_cut(client, kafka, cluster, topic, strea
 
 
 def test_offsets_in_gaps_are_exact_and_an_overtaken_group_is_refused(client, kafka, cluster, topic, stream):
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "log_level": 0})
     producer.init_transactions()
     producer.begin_transaction()
     for number in range(10):
@@ -267,7 +273,7 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
 
     produce(60)
     code, said = typed("copy", topic, str(stream))
-    assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 900 bytes; 0 offsets are left\n")
+    assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 840 bytes; 0 offsets are left\n")
     code, said = typed("compare", topic, str(stream), "--json")
     assert (code, json.loads(said)["same"], json.loads(said)["events"]) == (0, True, 60)
     consume(kafka, topic, "billing", 60)
@@ -279,3 +285,24 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
     assert typed("go-back", topic, str(stream), "--group", "billing")[0] == 1
     assert typed("go-back", topic, str(stream), "--group", "billing", "--yes")[0] == 0
     assert typed("copy", "no-such-topic", str(stream))[0] == 2
+
+
+def test_the_code_of_the_page_runs(
+    client, pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kafka.properties").write_text(f"bootstrap.servers={kafka.bootstrap}\n")
+    produce(20)
+    consume(kafka, topic, "billing", 20)
+    client.create_stream(StreamName(stream.scope, "records"))
+    cluster = KafkaCluster(KafkaConfig({"bootstrap.servers": kafka.bootstrap}))
+    copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
+    code = "\n".join(block.code for block in blocks_of("from-kafka")[:2])
+    names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
+    for old, new in names.items():
+        code = code.replace(old, new)
+    exec(code, {})
+    said = capsys.readouterr().out
+    assert said.startswith("20 True ")
+    assert said.endswith("['key', 'value', 'headers', 'partition', 'offset', 'timestamp']\n")

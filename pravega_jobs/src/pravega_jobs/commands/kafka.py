@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 command = Topic(name="kafka", help="Copies of Kafka's topics into streams, and the cut-over of consumer groups.")
 _TOPIC: Final = Argument("topic", "TOPIC", "of Kafka")
 _STREAM: Final = Argument("stream", "SCOPE/STREAM", "that gets its copy, or STREAM, in the scope PRAVEGA_SCOPE")
+_PROPERTIES: Final = "PRAVEGA_KAFKA_PROPERTIES"
 _KAFKA: Final = Option(
     ["--kafka"],
     type=click.Path(path_type=Path, dir_okay=False),
-    envvar="PRAVEGA_KAFKA_PROPERTIES",
-    required=True,
+    envvar=_PROPERTIES,
     metavar="FILE",
     help="settings of librdkafka, a line name=value for each: bootstrap.servers, security.protocol, sasl.password and "
     "others; default: the file that PRAVEGA_KAFKA_PROPERTIES names",
@@ -255,6 +255,8 @@ def _connected(options: Options) -> "Iterator[tuple[PravegaClient, KafkaCluster]
     need("kafka", "confluent_kafka")
     from pravega_jobs.kafka import KafkaCluster, KafkaConfig
 
+    if options.kafka is None:
+        raise ConfigurationError(f"no settings of Kafka: name their file by --kafka, or set {_PROPERTIES}")
     config = KafkaConfig.from_file(options.kafka, options.timeout.total_seconds())
     with interrupted_at_once(), connected_client(options) as client:
         yield client, KafkaCluster(config)

@@ -151,7 +151,7 @@ class KafkaCluster:
         """
         described = self._wait(self._admin.describe_topics(TopicCollection([name]))[name], f"topic {name!r}")
         cluster = self._wait(self._admin.describe_cluster(), "the cluster")
-        return Topic(name, f"{int(described.topic_id):032x}", cluster.cluster_id or "", len(described.partitions))
+        return Topic(name, str(described.topic_id), cluster.cluster_id or "", len(described.partitions))
 
     def first_offsets(self, topic: Topic) -> Offsets:
         """The offset of the first record that is left in each partition."""
