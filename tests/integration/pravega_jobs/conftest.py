@@ -9,12 +9,13 @@ import pytest
 from tests.faults.steps import Steps
 from tests.integration.aiopravega.conftest import client, eventually, make_stream, read_all, scope
 from tests.integration.pravega_jobs.errors_job import KINDS
+from tests.integration.pravega_jobs.kafka_topics import kafka
 from tests.integration.pravega_jobs.killed_runs import KilledRun, killed_runs
 from tests.integration.pravega_jobs.landing_job import Lake, new_lake, where_of
 
 from aiopravega import PravegaConfig, StreamName
 
-__all__ = ["client", "eventually", "make_stream", "read_all", "scope"]
+__all__ = ["client", "eventually", "kafka", "make_stream", "read_all", "scope"]
 
 
 @pytest.fixture(params=KINDS)

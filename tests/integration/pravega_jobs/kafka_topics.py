@@ -13,13 +13,13 @@ from pravega_jobs.kafka import KafkaCluster, KafkaConfig
 PARTITIONS = 3
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kafka(tmp_path_factory):
     with KafkaServer(tmp_path_factory.mktemp("kafka")) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster(kafka):
     return KafkaCluster(KafkaConfig({"bootstrap.servers": kafka.bootstrap}))
 

@@ -1,13 +1,11 @@
 """Copies of topics of a real Kafka into streams: each record once, in order, with the cut of each consumer group."""
 
 import contextlib
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.faults.process import wait_until
@@ -18,14 +16,12 @@ from tests.integration.pravega_jobs.kafka_topics import (
     cluster,
     consume,
     events,
-    kafka,
     produce,
     stream,
     topic,
 )
-from tests.pages.blocks import blocks_of
 
-from aiopravega import StreamCut, StreamName
+from aiopravega import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     MixedRangeError,
@@ -34,14 +30,11 @@ from aiopravega.errors import (
     RecordsLostError,
     TopicCopyError,
 )
-from pravega_jobs.commands.kafka import command
 from pravega_jobs.frames import range_of, read_arrow
 from pravega_jobs.kafka import (
     RECORD_SCHEMA,
     CopiedPart,
     CopyOptions,
-    KafkaCluster,
-    KafkaConfig,
     Routing,
     Unkept,
     compare_copy,
@@ -51,7 +44,7 @@ from pravega_jobs.kafka import (
     go_back,
 )
 
-__all__ = ["client", "cluster", "kafka", "produce", "scope", "stream", "topic"]
+__all__ = ["client", "cluster", "produce", "scope", "stream", "topic"]
 pytestmark = pytest.mark.xdist_group("kafka")
 JOB = Path(__file__).with_name("kafka_job.py")
 
@@ -257,52 +250,3 @@ def test_other_topics_other_writers_and_groups_at_work_are_refused(client, kafka
     kafka.make_topic(topic, PARTITIONS)
     with pytest.raises(TopicCopyError, match="deleted and made again"):
         copy_topic(client, cluster, topic, stream)
-
-
-def test_the_commands_try_copy_compare_switch_and_go_back(
-    pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
-    settings = tmp_path / "kafka.properties"
-    settings.write_text(f"# of tests\nbootstrap.servers = {kafka.bootstrap}\n")
-    monkeypatch.setenv("PRAVEGA_KAFKA_PROPERTIES", str(settings))
-
-    def typed(*words):
-        done = CliRunner().invoke(command, list(words), standalone_mode=False, catch_exceptions=False)
-        return done.return_value, done.stdout
-
-    produce(60)
-    code, said = typed("copy", topic, str(stream))
-    assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 840 bytes; 0 offsets are left\n")
-    code, said = typed("compare", topic, str(stream), "--json")
-    assert (code, json.loads(said)["same"], json.loads(said)["events"]) == (0, True, 60)
-    consume(kafka, topic, "billing", 60)
-    code, said = typed("cut-over", topic, str(stream), "--group", "billing", "--consumer", "billing")
-    assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "billing continues after step 1")
-    code, said = typed("show", str(stream), "--json")
-    assert json.loads(said)["groups"][0]["group"] == "billing"
-    assert typed("show", str(stream))[0] == 0
-    assert typed("go-back", topic, str(stream), "--group", "billing")[0] == 1
-    assert typed("go-back", topic, str(stream), "--group", "billing", "--yes")[0] == 0
-    assert typed("copy", "no-such-topic", str(stream))[0] == 2
-
-
-def test_the_code_of_the_page_runs(
-    client, pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "kafka.properties").write_text(f"bootstrap.servers={kafka.bootstrap}\n")
-    produce(20)
-    consume(kafka, topic, "billing", 20)
-    client.create_stream(StreamName(stream.scope, "records"))
-    cluster = KafkaCluster(KafkaConfig({"bootstrap.servers": kafka.bootstrap}))
-    copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
-    code = "\n".join(block.code for block in blocks_of("from-kafka")[:2])
-    names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
-    for old, new in names.items():
-        code = code.replace(old, new)
-    exec(code, {})
-    said = capsys.readouterr().out
-    assert said.startswith("20 True ")
-    assert said.endswith("['key', 'value', 'headers', 'partition', 'offset', 'timestamp']\n")

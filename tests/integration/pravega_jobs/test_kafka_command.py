@@ -1,0 +1,64 @@
+"""`pravega kafka` as a person types it, and the code of the page about it, with a real Kafka."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from tests.integration.conftest import client, scope
+from tests.integration.pravega_jobs.kafka_topics import cluster, consume, produce, stream, topic
+from tests.pages.blocks import blocks_of
+
+from aiopravega import StreamName
+from pravega_jobs.commands.kafka import command
+from pravega_jobs.kafka import CopiedPart, CopyOptions, copy_topic
+
+__all__ = ["client", "cluster", "produce", "scope", "stream", "topic"]
+pytestmark = pytest.mark.xdist_group("kafka")
+
+
+def test_the_commands_try_copy_compare_switch_and_go_back(
+    pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    settings = tmp_path / "kafka.properties"
+    settings.write_text(f"# of tests\nbootstrap.servers = {kafka.bootstrap}\n")
+    monkeypatch.setenv("PRAVEGA_KAFKA_PROPERTIES", str(settings))
+
+    def typed(*words):
+        done = CliRunner().invoke(command, list(words), standalone_mode=False, catch_exceptions=False)
+        return done.return_value, done.stdout
+
+    produce(60)
+    code, said = typed("copy", topic, str(stream))
+    assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 840 bytes; 0 offsets are left\n")
+    code, said = typed("compare", topic, str(stream), "--json")
+    assert (code, json.loads(said)["same"], json.loads(said)["events"]) == (0, True, 60)
+    consume(kafka, topic, "billing", 60)
+    code, said = typed("cut-over", topic, str(stream), "--group", "billing", "--consumer", "billing")
+    assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "billing continues after step 1")
+    code, said = typed("show", str(stream), "--json")
+    assert json.loads(said)["groups"][0]["group"] == "billing"
+    assert typed("show", str(stream))[0] == 0
+    assert typed("go-back", topic, str(stream), "--group", "billing")[0] == 1
+    assert typed("go-back", topic, str(stream), "--group", "billing", "--yes")[0] == 0
+    assert typed("copy", "no-such-topic", str(stream))[0] == 2
+
+
+def test_the_code_of_the_page_runs(
+    client, pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kafka.properties").write_text(f"bootstrap.servers={kafka.bootstrap}\n")
+    produce(20)
+    consume(kafka, topic, "billing", 20)
+    client.create_stream(StreamName(stream.scope, "records"))
+    copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
+    code = "\n".join(block.code for block in blocks_of("from-kafka")[:2])
+    names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
+    for old, new in names.items():
+        code = code.replace(old, new)
+    exec(code, {})
+    said = capsys.readouterr().out
+    assert said.startswith("20 True ")
+    assert said.endswith("['key', 'value', 'headers', 'partition', 'offset', 'timestamp']\n")
