@@ -1,8 +1,8 @@
 """Write `jars.lock`: the exact jars of Pravega standalone and the Schema Registry, with SHA-256 and size.
 
 And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks; and
-`tests/java/iceberg-rest.lock`, `tests/java/flink.lock`, `tests/java/kafka.lock`: those of the REST server of Iceberg, of
-Flink, and of Kafka's broker, for tests.
+`tests/java/iceberg-rest.lock`, `tests/java/flink.lock`, `tests/java/kafka.lock`: those of the REST server of Iceberg,
+of Flink, and of Kafka's broker, for tests.
 
 Run it only to move to another version: `python pravega_emulator/tools/emulator_jars.py`. It needs Maven (`mvn`), which
 users of the emulator do not. Maven resolves `emulator-jars.pom.xml` beside this file, which leaves out the storage
