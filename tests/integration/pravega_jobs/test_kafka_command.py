@@ -45,7 +45,7 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
 
 
 def test_the_code_of_the_page_runs(
-    client, pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch, capsys
+    client, pravega_config, kafka, cluster, topic, stream, produce, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     monkeypatch.chdir(tmp_path)
