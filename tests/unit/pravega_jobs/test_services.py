@@ -1,6 +1,9 @@
 """Flink and Debezium are asked for their health by HTTP, within a limit, and errors say who answered what."""
 
+import contextlib
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -89,6 +92,23 @@ def test_a_server_that_sends_a_byte_now_and_then_reaches_the_limit(server):
     server.answers, server.pause = debezium_answers("UP"), 0.05
     with pytest.raises(PravegaTimeoutError, match="has not answered within 0.3 s"):
         debezium_health(HttpServer(server.uri, timeout=0.3))
+
+
+def test_a_header_that_comes_byte_by_byte_reaches_the_limit():
+    asked = threading.Event()
+
+    def trickle(taken: socket.socket) -> None:
+        with taken, contextlib.suppress(OSError):
+            taken.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not asked.wait(0.05):
+                taken.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(lambda: trickle(server.accept()[0]))
+        with pytest.raises(PravegaTimeoutError, match=r"has not answered within 0\.3 s"):
+            debezium_health(HttpServer("http://{}:{}".format(*server.getsockname()), timeout=0.3))
+        asked.set()
+        waiting.result()
 
 
 def test_a_server_that_never_answers_and_one_that_is_not_there():

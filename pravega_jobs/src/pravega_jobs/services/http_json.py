@@ -1,16 +1,20 @@
 """JSON from a server by HTTP, with a limit for the whole answer. Only the standard library is needed.
 
-A server that sends a byte now and then keeps a limit of each read from ever being reached. So the time that is left
-is set before each read.
+A server that sends a byte now and then keeps a limit of each read from ever being reached. So the connection is shut
+when the time is over.
 """
 
 import base64
 import http.client
 import json
+import socket
 import ssl
+import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from aiopravega.errors import (
@@ -21,7 +25,6 @@ from aiopravega.errors import (
     SecurityError,
 )
 
-_CHUNK: Final = 64 * 1024
 # Longer answers are a mistake: an overview of a cluster with thousands of jobs has less.
 _LONGEST: Final = 16 * 1024 * 1024
 _REFUSED: Final = (401, 403)
@@ -75,8 +78,10 @@ class HttpServer:
         where = f"{self.uri.rstrip('/')}{path}"
         connection = self._connection(parts.scheme, str(parts.hostname), parts.port)
         try:
-            connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers=self._headers())
-            status, body = self._answer(connection, end, where)
+            connection.connect()
+            with _shut_at(connection, end):
+                connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers=self._headers())
+                status, body = self._answer(connection, where)
         except TimeoutError:
             raise PravegaTimeoutError(f"{where} has not answered within {self.timeout:g} s") from None
         except ssl.SSLCertVerificationError as error:
@@ -112,22 +117,34 @@ class HttpServer:
             headers["Authorization"] = f"Basic {pair}"
         return headers
 
-    def _answer(self, connection: http.client.HTTPConnection, end: float, where: str) -> tuple[int, bytes]:
-        self._limit(connection, end)
+    def _answer(self, connection: http.client.HTTPConnection, where: str) -> tuple[int, bytes]:
         answer = connection.getresponse()
-        body = b""
-        while True:
-            self._limit(connection, end)
-            chunk = answer.read1(_CHUNK)
-            if not chunk:
-                return answer.status, body
-            body += chunk
-            if len(body) > _LONGEST:
-                raise ProtocolError(f"{where} answers with more than {_LONGEST:,} bytes: is it the right address?")
+        body = answer.read(_LONGEST + 1)
+        if len(body) > _LONGEST:
+            raise ProtocolError(f"{where} answers with more than {_LONGEST:,} bytes: is it the right address?")
+        return answer.status, body
 
-    def _limit(self, connection: http.client.HTTPConnection, end: float) -> None:
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
+
+@contextmanager
+def _shut_at(connection: http.client.HTTPConnection, end: float) -> Generator[None, None, None]:
+    """Shut a connection at a time, so that whoever reads from it goes on; a TimeoutError then says why."""
+    taken = cast("socket.socket", connection.sock)
+
+    def shut() -> None:
+        with suppress(OSError):  # the server was first
+            # Not the method of a TLS connection: it is not made for two threads.
+            socket.socket.shutdown(taken, socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(end - time.monotonic(), 0.0), shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if time.monotonic() < end:
+            raise
+        raise TimeoutError from None
+    finally:
+        timer.cancel()
+    if time.monotonic() >= end:  # a body without a length ends where the connection does
+        raise TimeoutError
