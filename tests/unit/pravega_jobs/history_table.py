@@ -1,7 +1,7 @@
 """A table that keeps every version of a row, and the changes that are merged into it: files in a folder, no format."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,8 +18,8 @@ from pravega_jobs.landing.staged_files import StagedFiles
 from pravega_jobs.merging import Counts, Merge, MergeRules
 from pravega_jobs.merging.columns import columns_for
 from pravega_jobs.merging.engine.chunks import chunks
-from pravega_jobs.merging.engine.files import TableFile
 from pravega_jobs.merging.engine.history import merging_for
+from pravega_jobs.merging.engine.table_files import TableFile
 
 STREAM = StreamName("shop", "inv.public.orders")
 CUTS = StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): each}) for each in (0, 10)))
@@ -81,6 +81,11 @@ class Stored:
 
     def read(self, schema: pa.Schema) -> pa.Table:
         return self.rows.select(schema.names)
+
+    def pieces(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """The same, a row at a time."""
+        rows = self.read(schema)
+        yield from (rows.slice(number, 1) for number in range(rows.num_rows))
 
 
 class Table:

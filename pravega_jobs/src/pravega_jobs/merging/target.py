@@ -13,7 +13,7 @@ from pravega_jobs.merging.rules import DELETED_COLUMN, END_COLUMN
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pravega_jobs.merging.engine.files import TableFile
+    from pravega_jobs.merging.engine.table_files import TableFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,8 @@ from pyarrow import parquet
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.delta_partitions import text_of
 from pravega_jobs.landing.locations import Location
-from pravega_jobs.merging.engine.files import Merging, NewFile, read_columns
+from pravega_jobs.merging.engine.files import Merging
+from pravega_jobs.merging.engine.table_files import NewFile, pieces_of, read_columns
 from pravega_jobs.merging.merges import Merge
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class DeltaFile:
         """Some columns of the file, with its partition columns; null, if the file is older than a column."""
         with self.table.source(self.path) as source:
             return read_columns(parquet.ParquetFile(source), schema, self.partition)
+
+    def pieces(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """The same rows, some at a time."""
+        with self.table.source(self.path) as source:
+            yield from pieces_of(parquet.ParquetFile(source), schema, self.partition)
 
 
 def files_of(table: "DeltaTable", root: Location, key: str) -> list[DeltaFile]:

@@ -1,74 +1,32 @@
 """Merges of a table's files with chunks of changes: the files that are replaced, and the files that replace them.
 
-In memory are one chunk of changes and one file of the table at a time. First the key and `_sequence` of a file are
-read; only a file that has a row to change is read whole, and written again. In a table with partitions, rows that
-change theirs leave the file, and are written with the new rows of the chunk into files of their partitions.
+In memory are one chunk of changes, the key and `_sequence` of one file of the table, and some pieces of it of 64 MB.
+Only a file that has a row to change is read whole, and written again. In a table with partitions, rows that change
+theirs leave the file, and are written with the new rows of the chunk into files of their partitions.
 """
 
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.locations import FolderLocation
+from pravega_jobs.landing.parquet_files import write
 from pravega_jobs.landing.splitting import Split
 from pravega_jobs.landing.staged_files import StagedFile, StagedFiles, footer_of
 from pravega_jobs.merging.engine import rows as of_rows
 from pravega_jobs.merging.engine.chunks import CHUNK_BYTES, Chunk, Mask
+from pravega_jobs.merging.engine.table_files import NewFile, TableFile, bounds_in, bounds_of, may_have
 from pravega_jobs.merging.merges import Counts, Merge
 from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN
 
-_KINDS: Final = (pa.types.is_integer, pa.types.is_date32)
-
-
-class TableFile(Protocol):
-    """A file of a table, as the table's format has it."""
-
-    @property
-    def bounds(self) -> tuple[Any, Any] | None:
-        """The least and the greatest value of the key's first column, if the table knows both."""
-        ...
-
-    def read(self, schema: pa.Schema) -> pa.Table:
-        """Some columns of the rows that the file has for the table."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class NewFile:
-    """A file that a merge has written, which is not in the table yet.
-
-    Args:
-        folder: the folder of all new files.
-        name: its name in the folder, maybe with folders.
-        rows: the number of rows.
-        bounds: of the key's first column, if its values are whole numbers or dates.
-        partition: the values of its partition, as `Split.parts` gives them.
-        constants: the values of the columns that it does not have.
-    """
-
-    folder: Path
-    name: str
-    rows: int
-    bounds: tuple[Any, Any] | None
-    partition: tuple[Any, ...] = ()
-    constants: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.folder / self.name
-
-    def read(self, schema: pa.Schema) -> pa.Table:
-        """Some columns of the file."""
-        return read_columns(parquet.ParquetFile(self.path), schema, self.constants)
+# Rows that the writer of files takes at once: it puts them together until a group has 64 MB.
+_BATCH_ROWS: Final = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -120,9 +78,14 @@ class Merging:
             gone = of_rows.older(self._short(file), snapshot, str(self.merge))
             if gone.any():
                 self.counts.ghosts += int(gone.sum())
-                rows = file.read(self.schema)
-                self._replace(file, rows, of_rows.without(rows, gone, self.merge))
-        self._write(self._moved_and(self.schema.empty_table()))
+                self._replace(
+                    file,
+                    (
+                        (rows, of_rows.without(rows, gone[at : at + rows.num_rows], self.merge))
+                        for at, rows in self._pieces(file)
+                    ),
+                )
+        self._write([self._moved_and(self.schema.empty_table())])
 
     def _apply(self, chunk: Chunk) -> None:
         matched, newer, was_deleted = (np.zeros(len(chunk), bool) for _ in range(3))
@@ -131,7 +94,7 @@ class Merging:
             if may_have(file, bounds):
                 self._apply_to_file(file, chunk, matched, newer, was_deleted)
         of_rows.count(chunk, matched, newer, was_deleted, self.counts)
-        self._write(self._moved_and(of_rows.inserted(chunk, matched, self.merge)))
+        self._write([self._moved_and(of_rows.inserted(chunk, matched, self.merge))])
 
     def _apply_to_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Mask, newer: Mask, gone: Mask) -> None:
         """Merge a chunk with a file, and mark the changes that matched a row, were newer, or matched a deleted row."""
@@ -146,8 +109,13 @@ class Merging:
         newer[found.changes] = found.newer
         gone[found.changes] = of_rows.deleted_of(short, self.merge)[found.rows]
         if found.newer.any():
-            rows = file.read(self.schema)
-            self._replace(file, rows, of_rows.replaced(rows, chunk, found, self.merge))
+            self._replace(
+                file,
+                (
+                    (rows, of_rows.replaced(rows, chunk, found.within(at, rows.num_rows), self.merge))
+                    for at, rows in self._pieces(file)
+                ),
+            )
 
     def _now(self) -> list["TableFile | NewFile"]:
         """The files after the chunks that were merged until now."""
@@ -158,24 +126,42 @@ class Merging:
         own = [*self.merge.rules.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.rules.keeps_deleted else ())]
         return file.read(pa.schema([self.schema.field(name) for name in own]))
 
-    def _replace(self, file: "TableFile | NewFile", before: pa.Table, rows: pa.Table) -> None:
-        """Write the rows that replace the rows of a file; rows of other partitions wait for `_moved_and`."""
+    def _pieces(self, file: "TableFile | NewFile") -> Iterator[tuple[int, pa.Table]]:
+        """The rows of a file, some at a time, with the number of the first one."""
+        at = 0
+        for rows in file.pieces(self.schema):
+            if rows.num_rows:
+                yield at, rows
+                at += rows.num_rows
+
+    def _replace(self, file: "TableFile | NewFile", pieces: Iterable[tuple[pa.Table, pa.Table]]) -> None:
+        """Write the rows that replace the rows of a file; rows of other partitions wait for `_moved_and`.
+
+        Args:
+            file: the file.
+            pieces: rows of the file, and the rows that replace them.
+        """
+        self._write(self._staying(pieces))
         if isinstance(file, NewFile):
             self.added.remove(file)
             file.path.unlink()
         else:
             self.removed.append(file)
-        if not rows.num_rows:
-            return
-        # A file has one partition, unless others have changed the partitions of the table since it was written.
-        home, _ = self.split.parts(before.slice(0, 1))[0]
-        for key, part in self.split.parts(rows):
-            if key == home:
-                self._write_file(key, part)
-            else:
-                self._moved.append(part)
         if sum(each.nbytes for each in self._moved) > CHUNK_BYTES:
-            self._write(self._moved_and(self.schema.empty_table()))
+            self._write([self._moved_and(self.schema.empty_table())])
+
+    def _staying(self, pieces: Iterable[tuple[pa.Table, pa.Table]]) -> Iterator[pa.Table]:
+        """The rows that stay in the partition of their file."""
+        home: tuple[Any, ...] | None = None
+        for before, after in pieces:
+            if home is None:
+                # A file has one partition, unless others have changed the partitions of the table since it was written.
+                home = self.split.parts(before.slice(0, 1))[0][0]
+            for key, part in self.split.parts(after) if after.num_rows else ():
+                if key == home:
+                    yield part
+                else:
+                    self._moved.append(part)
 
     def _moved_and(self, rows: pa.Table) -> pa.Table:
         """The rows that are waiting for a file of their partition, which wait no more, and some rows."""
@@ -183,67 +169,22 @@ class Merging:
         # Rows that were put together may have lost that a column must have a value, which is checked later.
         return pa.concat_tables([pa.table(each.columns, schema=self.schema) for each in (*moved, rows)])
 
-    def _write(self, rows: pa.Table) -> None:
-        if rows.num_rows:
-            for key, part in self.split.parts(rows):
-                self._write_file(key, part)
+    def _write(self, tables: Iterable[pa.Table]) -> None:
+        """Write rows into new files, while the next are read."""
+        batches = (batch for rows in tables for batch in self._checked(rows).to_batches(_BATCH_ROWS))
+        split = self.split if self.split.fields else None
+        for file in write(batches, self.schema, {}, FolderLocation(self.folder), split=split):
+            left_out = [each.name for _, each in self.split.left_out(self.schema)]
+            values = dict(zip((each.column for each in self.split.fields), file.partition, strict=True))
+            constants = {each: values[each] for each in left_out}
+            bounds = bounds_in(file.metadata, self.schema.field(self.merge.rules.key[0]), constants)
+            self.added.append(NewFile(self.folder, file.name, file.rows, bounds, file.partition, constants))
 
-    def _write_file(self, partition: tuple[Any, ...], rows: pa.Table) -> None:
+    def _checked(self, rows: pa.Table) -> pa.Table:
         for column in self.schema:
             if not column.nullable and rows[column.name].null_count:
                 raise LandingError(
                     f"{self.merge}: the table's column {column.name} must have a value, and "
                     f"{rows[column.name].null_count} rows would have none: allow null in the table. Nothing was changed"
                 )
-        left_out = [each.name for _, each in self.split.left_out(self.schema)]
-        values = dict(zip((each.column for each in self.split.fields), partition, strict=True))
-        name = f"{self.split.folder(partition)}part-{uuid.uuid4().hex}.parquet"
-        file = NewFile(
-            self.folder,
-            name,
-            rows.num_rows,
-            bounds_of(rows, self.merge),
-            partition,
-            {each: values[each] for each in left_out},
-        )
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(rows.drop_columns(left_out).replace_schema_metadata(), file.path, compression="zstd")
-        self.added.append(file)
-
-
-def read_columns(file: parquet.ParquetFile, schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Table:
-    """Some columns of a file.
-
-    Args:
-        file: the file.
-        schema: the columns; those that the file does not have are constant, or null.
-        constants: the values of columns that the table has elsewhere, such as partitions.
-    """
-    names = [name for name in schema.names if name in file.schema_arrow.names and name not in constants]
-    rows = file.read(columns=names)
-    found = [
-        rows[each.name].cast(each.type)
-        if each.name in names
-        else _constant(constants.get(each.name), each.type, file.metadata.num_rows)
-        for each in schema
-    ]
-    return pa.table(found, schema=schema)
-
-
-def _constant(value: Any, type_: pa.DataType, count: int) -> pa.Array:
-    return pa.nulls(count, type_) if value is None else pa.repeat(pa.scalar(value, type_), count)
-
-
-def bounds_of(rows: pa.Table, merge: Merge) -> tuple[Any, Any] | None:
-    """The least and the greatest value of the key's first column, if its values are whole numbers or dates."""
-    column = rows[merge.rules.key[0]]
-    if not any(is_kind(column.type) for is_kind in _KINDS):
-        return None
-    found = pc.min_max(column)
-    low, high = found["min"].as_py(), found["max"].as_py()
-    return None if low is None or column.null_count else (low, high)
-
-
-def may_have(file: TableFile | NewFile, bounds: tuple[Any, Any] | None) -> bool:
-    """True if a file may have a key within bounds of the key's first column, as far as both bounds are known."""
-    return file.bounds is None or bounds is None or not (file.bounds[1] < bounds[0] or file.bounds[0] > bounds[1])
+        return rows

@@ -15,7 +15,7 @@ from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import CURRENT_COLUMN, END_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TO_COLUMN
 
 if TYPE_CHECKING:
-    from pravega_jobs.merging.engine.files import NewFile, TableFile
+    from pravega_jobs.merging.engine.table_files import NewFile, TableFile
 
 _KEY: Final = "number of the key"
 _FILE: Final = "number of the file"

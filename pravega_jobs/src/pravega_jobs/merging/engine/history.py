@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from pravega_jobs.landing.splitting import Split
 from pravega_jobs.merging.engine.chunks import Chunk
-from pravega_jobs.merging.engine.files import Merging, NewFile, TableFile, bounds_of, may_have
+from pravega_jobs.merging.engine.files import Merging
 from pravega_jobs.merging.engine.held_versions import HeldVersions, find_versions
+from pravega_jobs.merging.engine.table_files import NewFile, TableFile, bounds_of, may_have
 from pravega_jobs.merging.engine.versions import NONE, Numbers, versions
 from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN
@@ -62,9 +63,9 @@ class HistoryMerging(Merging):
             stay = np.ones(rows.num_rows, bool)
             stay[found.row_of[made.ended[file_of_old == number]]] = False
             new = made.current.filter(pa.array(file_of_new == number))
-            self._replace(files[number], rows, pa.concat_tables([rows.filter(pa.array(stay)), new]))
-        self._write(self._moved_and(made.current.filter(pa.array(file_of_new == NONE))))
-        self._write(made.closed)
+            self._replace(files[number], [(rows, pa.concat_tables([rows.filter(pa.array(stay)), new]))])
+        self._write([self._moved_and(made.current.filter(pa.array(file_of_new == NONE)))])
+        self._write([made.closed])
 
     def _short_of(self, files: list[TableFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:
         """The key and the columns of a history of all rows, of the files that may have keys of a chunk."""

@@ -27,6 +27,7 @@ from pravega_jobs.merging.rules import TableRules
 from pravega_jobs.merging.target import TableState
 
 if TYPE_CHECKING:
+    from pyiceberg.io.pyarrow import ArrowScan
     from pyiceberg.table import FileScanTask, Table
 
 _WORK: Final = ".merging"
@@ -46,12 +47,18 @@ class IcebergFile:
 
     def read(self, schema: pa.Schema) -> pa.Table:
         """Some columns of the rows that the table has of the file."""
+        return pa.table(self._scan(schema).to_table([self.task])).select(schema.names).cast(schema)
+
+    def pieces(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """The same rows, some at a time."""
+        for batch in self._scan(schema).to_record_batches([self.task]):
+            yield pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+
+    def _scan(self, schema: pa.Schema) -> "ArrowScan":
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
-        wanted = self.table.schema().select(*schema.names)
-        scan = ArrowScan(self.table.metadata, self.table.io, wanted, AlwaysTrue())
-        return pa.table(scan.to_table([self.task])).select(schema.names).cast(schema)
+        return ArrowScan(self.table.metadata, self.table.io, self.table.schema().select(*schema.names), AlwaysTrue())
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,11 @@ class Matches:
     newer: Mask
     level: Mask
 
+    def within(self, first: int, count: int) -> "Matches":
+        """The pairs of some rows, whose first one becomes row 0."""
+        at = np.flatnonzero((self.rows >= first) & (self.rows < first + count))
+        return Matches(self.rows[at] - first, self.changes[at], self.newer[at], self.level[at])
+
 
 def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
     """Find the rows of a file that have the keys of changes.
@@ -49,8 +54,8 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
         LandingError: a key is in the file twice, or its positions are of another kind than the changes'.
     """
     key = list(merge.rules.key)
-    left = chunk.values.select(key).append_column(_CHANGE, pa.array(np.arange(len(chunk))))
-    pairs = joined(left, found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows))), merge)
+    changed = chunk.values.select(key).append_column(_CHANGE, pa.array(np.arange(len(chunk))))
+    pairs = joined(found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows))), changed, merge)
     rows, changes = pairs[_ROW].to_numpy(), pairs[_CHANGE].to_numpy()
     times = np.bincount(changes, minlength=len(chunk))
     if (times > 1).any():
@@ -96,7 +101,7 @@ def differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Mask:
 
 
 def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:
-    """Pairs of rows of the same key.
+    """Pairs of rows of the same key. The rows on the right are those of which a hash table is made: take the fewer.
 
     Raises:
         LandingError: rows cannot be found by columns of these types.
@@ -137,23 +142,26 @@ def two_rows(key: Mapping[str, Any], merge: Merge) -> LandingError:
 
 
 def replaced(rows: pa.Table, chunk: Chunk, matches: Matches, merge: Merge) -> pa.Table:
-    """The rows of a file after the changes that are newer.
+    """Rows of a file after the changes that are newer.
 
     Args:
-        rows: all rows of the file, with the table's columns.
+        rows: the rows, with the table's columns.
         chunk: the changes.
-        matches: the result of `match`.
+        matches: the result of `match`, within these rows.
         merge: the merge.
     """
     numbers, changes = matches.rows[matches.newer], matches.changes[matches.newer]
+    if not len(numbers):
+        return rows
     columns = []
     for name in rows.column_names:
-        source = np.arange(rows.num_rows)
         takes = chunk.has(name)[changes]
-        source[numbers[takes]] = rows.num_rows + changes[takes]
-        both = pa.chunked_array([*rows[name].chunks, *chunk.values[name].chunks], type=rows.schema.field(name).type)
+        source = np.arange(rows.num_rows)
+        source[numbers[takes]] = rows.num_rows + np.arange(np.count_nonzero(takes))
+        new = chunk.values[name].take(pa.array(changes[takes]))
+        both = pa.chunked_array([*rows[name].chunks, *new.chunks], type=rows.schema.field(name).type)
         columns.append(both.take(pa.array(source)))
-    result = pa.table(columns, names=rows.column_names)
+    result = pa.table(columns, schema=rows.schema)
     if merge.rules.keeps_deleted:
         return result
     stay = np.ones(rows.num_rows, bool)
@@ -245,7 +253,7 @@ def older(found: pa.Table, position: bytes, who: str) -> Mask:
 
 
 def without(rows: pa.Table, gone: Mask, merge: Merge) -> pa.Table:
-    """The rows of a file without some of them; with soft deletes, those stay, marked."""
+    """Rows of a file without some of them; with soft deletes, those stay, marked."""
     if not merge.rules.keeps_deleted:
         return rows.filter(pa.array(~gone))
     marked = pc.or_(pc.fill_null(rows[DELETED_COLUMN], fill_value=False), pa.array(gone))
