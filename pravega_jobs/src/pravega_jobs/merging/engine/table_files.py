@@ -79,11 +79,13 @@ def read_columns(file: parquet.ParquetFile, schema: pa.Schema, constants: Mappin
     return _with_constants(file.read(columns=_own(file, schema, constants)), schema, constants)
 
 
-def pieces_of(file: parquet.ParquetFile, schema: pa.Schema, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
-    """The same as `read_columns`, some rows at a time."""
+def pieces_of(
+    file: parquet.ParquetFile, schema: pa.Schema, constants: Mapping[str, Any], piece_bytes: int = _PIECE_BYTES
+) -> Iterator[pa.Table]:
+    """The same as `read_columns`, some rows at a time, of about as many bytes in the file, not compressed."""
     footer = file.metadata
     size = sum(footer.row_group(number).total_byte_size for number in range(footer.num_row_groups))
-    count = max(_PIECE_BYTES * footer.num_rows // max(size, 1), _LEAST_ROWS)
+    count = max(piece_bytes * footer.num_rows // max(size, 1), _LEAST_ROWS)
     for batch in file.iter_batches(count, columns=_own(file, schema, constants)):
         yield _with_constants(batch, schema, constants)
 
