@@ -58,6 +58,16 @@ def test_columns_differ_by_the_kinds_of_their_values_and_not_by_values():
     assert kinds_that_differ(before, RowTexts([])) == []
 
 
+def test_kinds_of_values_inside_others_differ():
+    before, now = RowTexts([]), RowTexts([])
+    list(before.texts([{"price": {"net": Decimal("1.5")}, "tags": [], "more": [{"n": 1}]}]))
+    list(now.texts([{"price": {"net": "1.5"}, "tags": ["a"], "more": [{"n": "1"}]}]))
+    assert kinds_that_differ(before, now) == [
+        KindsOfValues("more[].*", "number", "text"),
+        KindsOfValues("price.*", "decimal", "text"),
+    ]
+
+
 def test_events_that_are_no_objects_are_refused_with_their_bytes():
     assert list(objects_of([b'{"a": 1}'], "the events")) == [{"a": 1}]
     for event in (b"\xff", b"[1]", b"no", b"", b"[" * 100_000):

@@ -24,6 +24,9 @@ _KINDS: Final = {
     list: "list",
     dict: "object",
 }
+# Places in a column.
+_FIELDS: Final = ".*"
+_ITEMS: Final = "[]"
 # Above it a floating-point number has no fraction, and not each whole number is one.
 _EXACT: Final = 2**53
 
@@ -47,17 +50,37 @@ class RowTexts:
             yield key, json.dumps(values, sort_keys=True, ensure_ascii=False)
 
     def _value(self, column: str, value: Any) -> Any:
-        self.kinds.setdefault(column, set()).add(_KINDS.get(type(value)) or type(value).__name__.lower())
+        self._note(column, value)
         return plain(value)
+
+    def _note(self, place: str, value: Any) -> None:
+        """Remember the kind of a value, and of those in it: one place for all fields, as a map may have any names."""
+        self.kinds.setdefault(place, set()).add(_KINDS.get(type(value)) or type(value).__name__.lower())
+        if isinstance(value, Mapping):
+            inside, place = list(value.values()), f"{place}{_FIELDS}"
+        elif isinstance(value, list | tuple):
+            inside, place = list(value), f"{place}{_ITEMS}"
+        else:
+            return
+        for each in inside:
+            if each is not None:
+                self._note(place, each)
 
 
 def kinds_that_differ(before: RowTexts, now: RowTexts) -> list[KindsOfValues]:
-    """The columns whose kinds of values differ; none if a side has no rows at all."""
+    """The columns whose kinds of values differ, and the places in them; none if a side has no rows at all.
+
+    A list or a map that is empty on one side shows no kind: only its rows differ.
+    """
     if not before.kinds or not now.kinds:
         return []
     columns = sorted(before.kinds.keys() | now.kinds.keys())
     kinds = [(name, before.kinds.get(name), now.kinds.get(name)) for name in columns]
-    return [KindsOfValues(name, _text(then), _text(found)) for name, then, found in kinds if then != found]
+    return [
+        KindsOfValues(name, _text(then), _text(found))
+        for name, then, found in kinds
+        if then != found and (None not in (then, found) or not name.endswith((_FIELDS, _ITEMS)))
+    ]
 
 
 def _text(kinds: set[str] | None) -> str | None:
