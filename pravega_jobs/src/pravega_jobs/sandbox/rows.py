@@ -24,7 +24,7 @@ _KINDS: Final = {
     list: "list",
     dict: "object",
 }
-# Places in a column.
+# Behind the name of a column: what is in its values.
 _FIELDS: Final = ".*"
 _ITEMS: Final = "[]"
 # Above it a floating-point number has no fraction, and not each whole number is one.
@@ -53,22 +53,22 @@ class RowTexts:
         self._note(column, value)
         return plain(value)
 
-    def _note(self, place: str, value: Any) -> None:
-        """Remember the kind of a value, and of those in it: one place for all fields, as a map may have any names."""
-        self.kinds.setdefault(place, set()).add(_KINDS.get(type(value)) or type(value).__name__.lower())
+    def _note(self, name: str, value: Any) -> None:
+        """Remember the kind of a value, and of those in it: all fields have one name, as a map may have any."""
+        self.kinds.setdefault(name, set()).add(_KINDS.get(type(value)) or type(value).__name__.lower())
         if isinstance(value, Mapping):
-            inside, place = list(value.values()), f"{place}{_FIELDS}"
+            inside, name = list(value.values()), f"{name}{_FIELDS}"
         elif isinstance(value, list | tuple):
-            inside, place = list(value), f"{place}{_ITEMS}"
+            inside, name = list(value), f"{name}{_ITEMS}"
         else:
             return
         for each in inside:
             if each is not None:
-                self._note(place, each)
+                self._note(name, each)
 
 
 def kinds_that_differ(before: RowTexts, now: RowTexts) -> list[KindsOfValues]:
-    """The columns whose kinds of values differ, and the places in them; none if a side has no rows at all.
+    """The columns whose kinds of values differ, and what is in their values; none if a side has no rows at all.
 
     A list or a map that is empty on one side shows no kind: only its rows differ.
     """

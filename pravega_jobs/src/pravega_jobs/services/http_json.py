@@ -127,7 +127,7 @@ class HttpServer:
 
 @contextmanager
 def _shut_at(connection: http.client.HTTPConnection, end: float) -> Generator[None, None, None]:
-    """Shut a connection at a time, so that whoever reads from it goes on; a TimeoutError then says why."""
+    """Shut a connection at a time, so that a read from it ends; a TimeoutError then says why."""
     taken = cast("socket.socket", connection.sock)
 
     def shut() -> None:

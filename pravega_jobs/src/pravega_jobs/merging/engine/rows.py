@@ -101,7 +101,7 @@ def differ(new: pa.ChunkedArray, old: pa.ChunkedArray) -> Mask:
 
 
 def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:
-    """Pairs of rows of the same key. The rows on the right are those of which a hash table is made: take the fewer.
+    """Pairs of rows of the same key. A hash table is made of the right rows: take the fewer.
 
     Raises:
         LandingError: rows cannot be found by columns of these types.
