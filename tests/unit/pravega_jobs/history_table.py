@@ -19,7 +19,7 @@ from pravega_jobs.merging import Counts, Merge, MergeRules
 from pravega_jobs.merging.columns import columns_for
 from pravega_jobs.merging.engine.chunks import chunks
 from pravega_jobs.merging.engine.history import merging_for
-from pravega_jobs.merging.engine.table_files import TableFile
+from pravega_jobs.merging.engine.table_files import DataFile
 
 STREAM = StreamName("shop", "inv.public.orders")
 CUTS = StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): each}) for each in (0, 10)))
@@ -92,7 +92,7 @@ class Table:
     """A table with a history, whose new files are written into a folder."""
 
     def __init__(self, folder: Path, *, split: Split | None = None, **rules: Any) -> None:
-        self.folder, self.files, self.split = folder, list[TableFile](), split
+        self.folder, self.files, self.split = folder, list[DataFile](), split
         self.merge = Merge(LANDING, MergeRules.of(("id", "part"), history="scd2", **rules))
         self.schema = columns_for(STAGED, self.merge)
 

@@ -21,7 +21,7 @@ from pravega_jobs.landing.splitting import Split
 from pravega_jobs.landing.staged_files import StagedFile, StagedFiles, footer_of
 from pravega_jobs.merging.engine import rows as of_rows
 from pravega_jobs.merging.engine.chunks import CHUNK_BYTES, Chunk, Mask
-from pravega_jobs.merging.engine.table_files import NewFile, TableFile, bounds_in, bounds_of, may_have
+from pravega_jobs.merging.engine.table_files import DataFile, NewFile, bounds_in, bounds_of, may_have
 from pravega_jobs.merging.merges import Counts, Merge
 from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN
 
@@ -44,9 +44,9 @@ class Merging:
     merge: Merge
     schema: pa.Schema
     folder: Path
-    files: Sequence[TableFile]
+    files: Sequence[DataFile]
     split: Split = field(default_factory=lambda: Split(()))
-    removed: list[TableFile] = field(default_factory=list)
+    removed: list[DataFile] = field(default_factory=list)
     added: list[NewFile] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     _moved: list[pa.Table] = field(default_factory=list, init=False)
@@ -96,7 +96,7 @@ class Merging:
         of_rows.count(chunk, matched, newer, was_deleted, self.counts)
         self._write([self._moved_and(of_rows.inserted(chunk, matched, self.merge))])
 
-    def _apply_to_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Mask, newer: Mask, gone: Mask) -> None:
+    def _apply_to_file(self, file: "DataFile | NewFile", chunk: Chunk, matched: Mask, newer: Mask, gone: Mask) -> None:
         """Merge a chunk with a file, and mark the changes that matched a row, were newer, or matched a deleted row."""
         short = self._short(file)
         found = of_rows.match(short, chunk, self.merge)
@@ -117,16 +117,16 @@ class Merging:
                 ),
             )
 
-    def _now(self) -> list["TableFile | NewFile"]:
+    def _now(self) -> list["DataFile | NewFile"]:
         """The files after the chunks that were merged until now."""
         return [*(each for each in self.files if each not in self.removed), *self.added]
 
-    def _short(self, file: "TableFile | NewFile") -> pa.Table:
+    def _short(self, file: "DataFile | NewFile") -> pa.Table:
         """The key, `_sequence` and the mark of deletes of all rows of a file."""
         own = [*self.merge.rules.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.rules.keeps_deleted else ())]
         return file.read(pa.schema([self.schema.field(name) for name in own]))
 
-    def _pieces(self, file: "TableFile | NewFile") -> Iterator[tuple[int, pa.Table]]:
+    def _pieces(self, file: "DataFile | NewFile") -> Iterator[tuple[int, pa.Table]]:
         """The rows of a file, some at a time, with the number of the first one."""
         at = 0
         for rows in file.pieces(self.schema):
@@ -134,7 +134,7 @@ class Merging:
                 yield at, rows
                 at += rows.num_rows
 
-    def _replace(self, file: "TableFile | NewFile", pieces: Iterable[tuple[pa.Table, pa.Table]]) -> None:
+    def _replace(self, file: "DataFile | NewFile", pieces: Iterable[tuple[pa.Table, pa.Table]]) -> None:
         """Write the rows that replace the rows of a file; rows of other partitions wait for `_moved_and`.
 
         Args:

@@ -1,6 +1,6 @@
 """Versions of some keys in the files of a table with a history: the current one, and the newest one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -51,7 +51,7 @@ class HeldVersions:
     file_of: Numbers
     row_of: Numbers
 
-    def load(self, files: "list[TableFile | NewFile]", keys: Numbers, schema: pa.Schema) -> KnownVersions:
+    def load(self, files: "Sequence[TableFile | NewFile]", keys: Numbers, schema: pa.Schema) -> KnownVersions:
         """The current versions of some keys, each named once."""
         rows, row_of, count = [schema.empty_table()], np.full(len(self.file_of), NONE), 0
         for number in np.unique(self.file_of[keys]):

@@ -17,14 +17,14 @@ from pravega_jobs.landing.splitting import Split
 from pravega_jobs.merging.engine.chunks import Chunk
 from pravega_jobs.merging.engine.files import Merging
 from pravega_jobs.merging.engine.held_versions import HeldVersions, find_versions
-from pravega_jobs.merging.engine.table_files import NewFile, TableFile, bounds_of, may_have
+from pravega_jobs.merging.engine.table_files import DataFile, NewFile, bounds_of, may_have
 from pravega_jobs.merging.engine.versions import NONE, Numbers, versions
 from pravega_jobs.merging.merges import Merge
 from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN
 
 
 def merging_for(
-    merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile], split: Split | None = None
+    merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[DataFile], split: Split | None = None
 ) -> Merging:
     """The merge of a table with a history, or without; its arguments are those that `Merging` takes."""
     kind = HistoryMerging if merge.rules.keeps_history else Merging
@@ -53,7 +53,7 @@ class HistoryMerging(Merging):
         if len(left):
             self._apply_newer(chunk.select(left), keys[left], found, files)
 
-    def _apply_newer(self, chunk: Chunk, keys: Numbers, found: HeldVersions, files: list[TableFile | NewFile]) -> None:
+    def _apply_newer(self, chunk: Chunk, keys: Numbers, found: HeldVersions, files: list[DataFile | NewFile]) -> None:
         known = found.load(files, np.unique(keys), self.schema)
         made = versions(chunk, keys, known, self.merge, self.counts)
         # A new version goes into the file that had the version before of its key.
@@ -67,7 +67,7 @@ class HistoryMerging(Merging):
         self._write([self._moved_and(made.current.filter(pa.array(file_of_new == NONE)))])
         self._write([made.closed])
 
-    def _short_of(self, files: list[TableFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:
+    def _short_of(self, files: list[DataFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:
         """The key and the columns of a history of all rows, of the files that may have keys of a chunk."""
         own = (*self.merge.rules.key, SEQUENCE_COLUMN, *HISTORY_COLUMNS)
         schema, bounds = pa.schema([self.schema.field(name) for name in own]), bounds_of(chunk.values, self.merge)

@@ -18,7 +18,7 @@ _KINDS: Final = (pa.types.is_integer, pa.types.is_date32)
 
 
 class TableFile(Protocol):
-    """A file of a table, as the table's format has it."""
+    """Rows of a table: a file, as the table's format has it, or all."""
 
     @property
     def bounds(self) -> tuple[Any, Any] | None:
@@ -29,8 +29,12 @@ class TableFile(Protocol):
         """Some columns of the rows that the file has for the table."""
         ...
 
+
+class DataFile(TableFile, Protocol):
+    """A file that a merge can replace."""
+
     def pieces(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        """The same rows, some at a time."""
+        """The rows that `read` gives, some at a time."""
         ...
 
 
