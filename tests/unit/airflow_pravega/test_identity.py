@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pendulum
 import pytest
 from airflow.sdk import Context
 
@@ -158,14 +159,16 @@ def test_a_record_of_a_partition_is_of_the_run_that_began_before_it():
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"partition_date": datetime(2026, 1, 1, 5, tzinfo=UTC)}, datetime(2026, 1, 1, 5, tzinfo=UTC)),
+        # As Airflow gives it: a time of pendulum, which plain times cannot be taken from.
+        ({"partition_date": pendulum.datetime(2026, 1, 1, 6, tz="Europe/Berlin")}, datetime(2026, 1, 1, 5, tzinfo=UTC)),
         ({"dag_run": SimpleNamespace(partition_key="2026-01-01T05")}, datetime(2026, 1, 1, 5, tzinfo=UTC)),
         ({"dag_run": SimpleNamespace(partition_key="2026-01-01")}, datetime(2026, 1, 1, tzinfo=UTC)),
         ({"dag_run": SimpleNamespace(partition_key="2026-01-01T05:00:00+02:00")}, datetime(2026, 1, 1, 3, tzinfo=UTC)),
     ],
 )
 def test_a_partition_begins_at_its_date_or_at_the_time_of_its_key(given, expected):
-    assert start_of_partition(given) == expected
+    start = start_of_partition(given)
+    assert (start, type(start)) == (expected, datetime)
 
 
 @pytest.mark.parametrize(("key", "said"), [(None, "has no partition key"), ("eu", "'eu' is not a time")])

@@ -203,7 +203,8 @@ def start_of_partition(context: Context) -> datetime:
     """
     date = context.get("partition_date")
     if date is not None:
-        return date
+        # Airflow gives times of pendulum, whose differences to other times are no timedeltas.
+        return datetime.fromisoformat(date.isoformat()).astimezone(UTC)
     run = context["dag_run"]
     key = getattr(run, "partition_key", None)
     if key is None:
