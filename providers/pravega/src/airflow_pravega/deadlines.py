@@ -32,7 +32,7 @@ async def say_what_is_missing(
     notify: str | None = None,
     notify_kwargs: Mapping[str, Any] | None = None,
     context: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> str:
     """Log as an error what a run that missed its deadline waits for, and hand the text on; for an `AsyncCallback`.
 
     Args:
@@ -47,8 +47,7 @@ async def say_what_is_missing(
         context: given by Airflow.
 
     Returns:
-        `{"text", "stream", "complete_until", "bytes", "waiting"}`: the time up to which the stream is complete, the
-        bytes that the consumer is behind, and its intervals that are not done; None: not known, or not asked for.
+        The text. Airflow stores what a callback returns as a text; its triggerer ends if it is something else.
 
     Raises:
         ConfigurationError: an argument cannot work.
@@ -57,22 +56,19 @@ async def say_what_is_missing(
     """
     config = await PravegaHook(pravega_conn_id).aget_config()
     name, of_unit = StreamName.parse(stream, config.scope), TimeUnit.parse(unit)
-    found: dict[str, Any] = {"stream": str(name), "complete_until": None, "bytes": None, "waiting": None}
     try:
         async with shared_client(config) as client:
-            texts = await _missing(client, name, None if consumer is None else deployed_name(consumer), of_unit, found)
+            texts = await _missing(client, name, None if consumer is None else deployed_name(consumer), of_unit)
     except PravegaError as error:  # the deadline is reported in any case
         texts = [f"the cluster does not say more: {type(error).__name__}: {error}"]
-    found["text"] = f"{_run_of(context)} has missed its deadline: {'; '.join(texts)}"
-    logger.error("%s", found["text"])
+    text = f"{_run_of(context)} has missed its deadline: {'; '.join(texts)}"
+    logger.error("%s", text)
     if notify is not None:
-        await import_string(notify)(text=found["text"], **(notify_kwargs or {}))
-    return found
+        await import_string(notify)(text=text, **(notify_kwargs or {}))
+    return text
 
 
-async def _missing(
-    client: PravegaClient, stream: StreamName, consumer: str | None, unit: TimeUnit, found: dict[str, Any]
-) -> list[str]:
+async def _missing(client: PravegaClient, stream: StreamName, consumer: str | None, unit: TimeUnit) -> list[str]:
     texts = []
     try:
         freshness = await freshness_of(client, stream, unit=unit)
@@ -80,12 +76,10 @@ async def _missing(
         texts.append(f"no writer of {stream} notes times")
     else:
         until = freshness.complete_until
-        found["complete_until"] = None if until is None else until.isoformat()
         is_complete = "sealed" if until is None else f"complete until {until.isoformat(timespec='seconds')}"
         texts.append(f"{stream} is {is_complete}")
     if consumer is not None:
         lag = await lag_of(client, stream, consumer)
-        found |= {"bytes": lag.size, "waiting": [record.interval for record in lag.waiting]}
         texts.append(f"{consumer!r} is {lag.size:,} bytes behind")
         texts += [
             f"interval {record.interval!r} is {record.state.value} since "
