@@ -26,7 +26,10 @@ from tests.integration.airflow_pravega.answering import has_answered, has_asked
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.ledger import Interval
+from aiopravega.schema import RegistryConfig
+from pravega_emulator import PravegaEmulator
 
 BUNDLE = "dags-folder"
 PASSWORD = "canary-of-a-database"
@@ -74,6 +77,29 @@ def pravega_default(pravega_config: PravegaConfig, monkeypatch: pytest.MonkeyPat
 def connection_json() -> Callable[..., str]:
     """`as_connection`, which tests in other modules cannot import."""
     return as_connection
+
+
+@pytest.fixture
+def registry(
+    pravega_config: PravegaConfig, pravega_emulator: PravegaEmulator, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SchemaRegistry]:
+    """The Schema Registry, which the connection names."""
+    uri = pravega_emulator.schema_registry_uri
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", as_connection(pravega_config, schema_registry_uri=uri))
+    with SchemaRegistry(RegistryConfig(uri=uri)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def schema_file(tmp_path: Path) -> Callable[[Any], str]:
+    """Stores a schema of Avro in a file of its own; the path."""
+
+    def schema_file(schema: Any) -> str:
+        path = tmp_path / f"{uuid.uuid4().hex}.avsc"
+        path.write_text(json.dumps(schema))
+        return str(path)
+
+    return schema_file
 
 
 @pytest.fixture

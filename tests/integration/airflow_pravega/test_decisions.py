@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from airflow.models import DagRun
+from airflow.models import DagModel, DagRun
+from airflow.models.hitl import HITLDetail
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, task
 from airflow.utils.session import create_session
@@ -136,7 +137,9 @@ def test_an_interval_of_no_run_is_open_again_and_named(decide, taken, ledger):
     assert ledger.find(failed).state is IntervalState.OPEN
 
 
-def test_the_run_of_a_failed_interval_is_cleared(run, decide, stream, write, ledger):
+@pytest.fixture
+def failed(run, stream, write):
+    """The id of a DAG whose run has failed after it had taken a range."""
     write(b"a")
     with DAG(f"failing-{uuid.uuid4().hex}", schedule=None) as dag:
         wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), poke_interval=0.1, timeout=60)
@@ -148,16 +151,56 @@ def test_the_run_of_a_failed_interval_is_cleared(run, decide, stream, write, led
         read(wait.output)
     ran = run(dag, datetime(2026, 1, 1, tzinfo=UTC))
     assert ran.state("read") == "failed"
+    return dag.dag_id
 
-    result = decide("Run again", consumer=f"{dag.dag_id}/wait")[0].result("decide")
+
+def test_the_run_of_a_failed_interval_is_cleared(decide, failed, stream, ledger):
+    result = decide("Run again", consumer=f"{failed}/wait")[0].result("decide")
 
     [cleared] = result["cleared"]
-    assert (cleared["dag_id"], result["not_cleared"]) == (dag.dag_id, {})
+    assert (cleared["dag_id"], result["not_cleared"]) == (failed, {})
     with create_session() as session:
-        [cleared_run] = session.query(DagRun).filter(DagRun.dag_id == dag.dag_id)
+        [cleared_run] = session.query(DagRun).filter(DagRun.dag_id == failed)
         assert (cleared_run.run_id, str(cleared_run.state)) == (cleared["run_id"], "queued")
-    [record] = ledger.records(f"{dag.dag_id}/wait", stream)
+    [record] = ledger.records(f"{failed}/wait", stream)
     assert (record.state, record.reason) == (IntervalState.OPEN, "Ann has decided: Run again")
+
+
+def test_a_run_that_airflow_does_not_clear_is_named(decide, failed, stream, ledger):
+    with create_session() as session:
+        session.query(DagModel).filter(DagModel.dag_id == failed).update({"has_import_errors": True})
+
+    result = decide("Run again", consumer=f"{failed}/wait")[0].result("decide")
+
+    [record] = ledger.records(f"{failed}/wait", stream)
+    assert (result["reopened"], result["cleared"]) == ([record.interval], [])
+    assert f"Airflow refuses to clear {record.claimant.run} of {failed}" in result["not_cleared"][record.interval]
+    assert record.state is IntervalState.OPEN
+    with create_session() as session:
+        [left] = session.query(DagRun).filter(DagRun.dag_id == failed)
+        assert str(left.state) == "failed"
+
+
+def test_a_try_never_asks_the_question_of_an_earlier_one(run, stream, taken, ledger, capsys):
+    """Airflow shows the first question of a task instance, which the next try after a failed start may share."""
+    failed = taken("one", b"a", state=IntervalState.FAILED)
+
+    def ask_before(context: Any) -> None:
+        choices = ["Run again", "Skip", "Leave it as it is"]
+        with create_session() as session:
+            session.add(HITLDetail(ti_id=context["ti"].id, subject="an older one", body="", options=choices))
+
+    with DAG(f"dag-{uuid.uuid4().hex}", schedule=None) as dag:
+        PravegaIntervalDecisionOperator(
+            task_id="decide",
+            stream=str(stream),
+            consumer=CONSUMER,
+            open_for=timedelta(0),
+            on_execute_callback=ask_before,
+        )
+    assert run(dag).state("decide") == "failed"
+    assert "Airflow shows the question of an earlier try, which differs: an older one" in capsys.readouterr().out
+    assert ledger.find(failed).state is IntervalState.FAILED
 
 
 def test_lost_and_failed_intervals_are_decided_about_together(client, decide, taken, ledger, stream):

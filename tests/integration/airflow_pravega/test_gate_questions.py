@@ -10,8 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo
+from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo
 from airflow_pravega.operators.schema import PravegaSchemaGateOperator
 
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -24,30 +23,12 @@ def order(schema: dict[str, Any]) -> SchemaInfo:
 
 
 @pytest.fixture
-def registry(pravega_config, pravega_emulator, monkeypatch, connection_json):
-    uri = pravega_emulator.schema_registry_uri
-    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection_json(pravega_config, schema_registry_uri=uri))
-    with SchemaRegistry(RegistryConfig(uri=uri)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def stream(registry) -> str:
     """A stream whose group has the first schema; gates need no events, and so no stream."""
     scope = f"scope-{uuid.uuid4().hex}"
     registry.create_group("orders", GroupProperties.of(SchemaFormat.AVRO, "BackwardTransitive"), scope)
     registry.add_schema("orders", order(FIRST), scope)
     return f"{scope}/orders"
-
-
-@pytest.fixture
-def schema_file(tmp_path):
-    def schema_file(schema: dict[str, Any]) -> str:
-        path = tmp_path / f"{uuid.uuid4().hex}.avsc"
-        path.write_text(json.dumps(schema))
-        return str(path)
-
-    return schema_file
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ from pydantic import BaseModel
 from pyspark.sql.types import IntegerType, StructType
 
 from aiopravega.blocking.catalog import PravegaCatalog
-from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import GroupNotFoundError
-from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
+from aiopravega.schema import SchemaFormat, SchemaInfo
 from airflow_pravega.catalog import scope_assets
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 
@@ -33,31 +32,15 @@ class Visit(BaseModel):
 
 
 @pytest.fixture(autouse=True)
-def with_registry(pravega_config, pravega_emulator, monkeypatch, connection_json):
-    connection = connection_json(pravega_config, schema_registry_uri=pravega_emulator.schema_registry_uri)
-    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection)
-
-
-@pytest.fixture
-def registry(pravega_emulator):
-    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
+def with_registry(registry):
+    """Before all others: the connection names the registry."""
+    return registry
 
 
 @pytest.fixture
 def stream() -> str:
     """A stream that has no group yet; gates need no events, and so no stream either."""
     return f"scope-{uuid.uuid4().hex}/orders"
-
-
-@pytest.fixture
-def schema_file(tmp_path):
-    def schema_file(schema: dict[str, Any]) -> str:
-        path = tmp_path / f"{uuid.uuid4().hex}.avsc"
-        path.write_text(json.dumps(schema))
-        return str(path)
-
-    return schema_file
 
 
 @pytest.fixture

@@ -225,12 +225,13 @@ def why_not_cleared(run: Claimant | None, own: Claimant, *, is_left: bool = Fals
 
 def clear_run(run: Claimant) -> str | None:
     """Clear all tasks of a run, which is there; the reason if Airflow refuses."""
+    from airflow.sdk.api.client import ServerResponseError  # of `dag.test()`
     from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # Airflow sets it when a task runs
 
     try:
         # The Task SDK clears a run that is there in answer to a request to make it.
         SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=run.job, run_id=run.run, reset_dag_run=True))
-    except AirflowRuntimeError as error:
+    except (AirflowRuntimeError, ServerResponseError) as error:
         return f"Airflow refuses to clear {run.run} of {run.job}: {error}"
     return None
 
