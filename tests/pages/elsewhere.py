@@ -54,6 +54,7 @@ BLOCKS_ELSEWHERE: Final = {
     "airflow-deadlines 2": "tests/integration/airflow_pravega/test_deadlines.py",
     "airflow-partitions 1": "tests/integration/airflow_pravega/test_partitions.py",
     "airflow-partitions 2": "tests/integration/airflow_pravega/test_partitions.py",
+    "airflow-partitions 3": "tests/integration/airflow_pravega/test_partitions.py",
     "from-kafka 1": "tests/integration/pravega_jobs/test_kafka_command.py",
     "from-kafka 2": "tests/integration/pravega_jobs/test_kafka_command.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",

@@ -17,12 +17,10 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, StreamMadeAgainError
 from aiopravega.intervals import what_is_left
-from airflow_pravega.assets import create_asset
+from airflow_pravega.assets import PARTITIONS, create_asset, takes_keys
 
 KEY: Final = "pravega"
 VERSION: Final = 1
-# In the `extra` of an asset: the format of the partition keys of its events, as of `strftime`.
-PARTITIONS: Final = "pravega_partitions"
 # Characters of both texts: cuts of about 3,000 segments. XComs have no such limit, but Airflow keeps events longer.
 MOST_CHARACTERS: Final = 64 * 1024
 _SCHEME: Final = "pravega://"
@@ -98,7 +96,7 @@ def _put_partition(event: Any, outlet: object, facts: Facts, log: Any) -> None:
         return
     if "since" not in facts:
         log.warning("The event of the outlet %s has no partition: the range has no event times", outlet)
-    elif not hasattr(event, "add_partitions"):
+    elif not takes_keys():  # a function of a plain `@task`: operators of this provider are refused
         log.warning("The event of the outlet %s has no partition: only Airflow 3.3 and newer take keys", outlet)
     else:
         event.add_partitions(datetime.fromisoformat(facts["since"]).astimezone(UTC).strftime(form))
@@ -222,6 +220,48 @@ def ranges_of_events(events: Iterable[Any], client: PravegaClient | None = None)
         PravegaError: the cluster cannot be asked.
     """
     return [range_of_event(event, client) for event in events]
+
+
+def union_of_events(events: Iterable[Any], client: PravegaClient) -> EventRange:
+    """The ranges of several intervals of event times as one range: a day, by the events of its hours.
+
+    Args:
+        events: as `ranges_of_events` takes them, of one stream, in any order. An interval may have several events, as
+            after late ones.
+        client: a connected client.
+
+    Returns:
+        The range from the first of all cuts to the last one, with `times` from the first to the last. It has all
+        events of these times, and may have others.
+
+    Raises:
+        ConfigurationError: there are no events, they are of several streams or of writes, one has no event times, or
+            there are times between them that no event has; or an event is refused, as by `ranges_of_events`.
+        StreamMadeAgainError: the stream of one was deleted, and another one has its name.
+        PravegaError: the cluster cannot be asked.
+    """
+    found = ranges_of_events(events, client)
+    names = sorted({str(each.stream) for each in found})
+    if len(names) != 1:
+        raise ConfigurationError(f"events of one stream have a union, and these are of {' and '.join(names) or 'none'}")
+    if any(each.kind is Kind.WRITE for each in found):
+        raise ConfigurationError(
+            f"writes to {names[0]} have no union, since others may have written between them: read each of "
+            "ranges_of_events"
+        )
+    times = sorted(each.times for each in found if each.times is not None)
+    if len(times) != len(found):
+        raise ConfigurationError(f"an event of {names[0]} has no event times: take ranges by PravegaEventTimeSensor")
+    since, until = times[0]
+    for start, end in times:
+        if start > until:
+            raise ConfigurationError(f"no event has the times from {until.isoformat()} to {start.isoformat()}")
+        until = max(until, end)
+    starts, ends = [each.range.start for each in found], [each.range.end for each in found]
+    history = client.run(client.asynchronous.arithmetic.history([*starts, *ends]))
+    cuts = StreamCutRange(history.earliest(starts), history.latest(ends))
+    nothing = dict.fromkeys(("rows", "bytes", "consumer", "interval", "write_id", "generation", "table"))
+    return EventRange(Kind.TAKE, found[0].stream, cuts, times=(since, until), **nothing)
 
 
 def _facts(

@@ -1,13 +1,20 @@
-"""The URIs of assets that are streams: `pravega://scope/stream`. A bad one is refused when the DAG is parsed."""
+"""Assets that are about streams: their URIs, `pravega://scope/stream`, and keys of partitions.
 
+What cannot work is refused when the DAG is parsed.
+"""
+
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import SplitResult
 
 from airflow.sdk import Asset
+from airflow.sdk.execution_time.context import OutletEventAccessor
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 
+# In the `extra` of an asset: the format of the partition keys of its events, as of `strftime`.
+PARTITIONS: Final = "pravega_partitions"
 _SHAPE: Final = "write pravega://scope/stream"
 
 
@@ -38,3 +45,22 @@ def create_asset(*, scope: str, stream: str, extra: dict[str, Any] | None = None
     """
     name = StreamName(scope, stream)
     return Asset(uri=f"pravega://{name.scope}/{name.stream}", extra=extra or {})
+
+
+def takes_keys() -> bool:
+    """True if tasks can give partition keys to the events of their outlets: from Airflow 3.3 on."""
+    return hasattr(OutletEventAccessor, "add_partitions")
+
+
+def check_outlets(outlets: Iterable[object]) -> None:
+    """Check that this Airflow can do what the `extra` of outlets asks for.
+
+    Raises:
+        ConfigurationError: an outlet is to get partition keys, which only Airflow 3.3 and newer take from tasks.
+    """
+    for outlet in outlets:
+        if PARTITIONS in (getattr(outlet, "extra", None) or {}) and not takes_keys():
+            raise ConfigurationError(
+                f"{PARTITIONS!r} of the outlet {outlet} gives keys to its events, which Airflow takes from tasks from "
+                "3.3 on: leave it out, or give the DAG a timetable whose runs have partition keys"
+            )

@@ -22,15 +22,26 @@ from jinja2 import Environment
 from jinja2.nativetypes import NativeEnvironment
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.assets import check_outlets
 
 _PACKAGE: Final = "airflow_pravega"
 _LISTS: Final = (list, tuple, set, frozenset)
 
 
 class TemplatedTexts(BaseOperator):
-    """The base of all operators and sensors: their templated texts are texts, and Airflow's pages show them alike."""
+    """The base of all operators and sensors: their templated texts are texts, and Airflow's pages show them alike.
+
+    Outlets that ask for what this Airflow cannot do are refused.
+    """
 
     ui_color = "#d6e9f8"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        try:
+            check_outlets(self.outlets)
+        except ConfigurationError as error:
+            raise AirflowFailException(f"{type(error).__name__}: {error}") from error
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

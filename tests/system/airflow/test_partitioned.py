@@ -1,0 +1,62 @@
+"""`airflow backfill create` makes the hours of a day, and the day runs by itself when all of them are there."""
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aiopravega import ScalingPolicy, StreamName
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("airflow_processes")]
+
+HOURLY, DAILY = "orders_by_hour", "orders_by_day"
+STREAM = StreamName("system-partitioned", "orders")
+DAY = datetime(2026, 1, 5, tzinfo=UTC)
+HOURS = [DAY + timedelta(hours=number) for number in range(24)]
+LAST = 2400  # the id of an order after the day
+
+
+def test_a_day_runs_when_all_hours_of_a_backfill_are_there(airflow, client, record_property):
+    assert client.create_scope(STREAM.scope)
+    patience = timedelta(minutes=5)
+    assert client.create_stream(STREAM, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
+    client.note_time(STREAM, "shop", DAY)
+    next(iter(client.watermarks(STREAM, follow=True)))
+    orders = [
+        (100 * hour + number, HOURS[hour] + timedelta(minutes=number)) for hour in range(24) for number in (0, 59)
+    ]
+    orders.append((LAST, DAY + timedelta(days=1)))
+    random.Random(49).shuffle(orders)
+    with client.writer(STREAM) as writer:
+        for number, at in orders:
+            writer.write(json.dumps({"id": number, "ordered_at": at.isoformat()}).encode(), str(number))
+    client.note_time(STREAM, "shop", HOURS[-1])
+
+    api = airflow.api
+    api.unpause(HOURLY, DAILY)
+    dates = ["--from-date", HOURS[0].isoformat(), "--to-date", HOURS[-1].isoformat()]
+    airflow.run("backfill", "create", "--dag-id", HOURLY, *dates)
+    with pytest.raises(AssertionError, match="non-periodic schedule that does not support"):
+        airflow.run("backfill", "create", "--dag-id", DAILY, *dates)
+
+    def runs(*states):
+        return [run["dag_run_id"] for run in api.all_runs(HOURLY) if run["state"] in states]
+
+    api.wait(lambda: len(runs("success")) == 23, "23 hours are there")
+    [last] = runs("queued", "running")
+    api.wait_for_task(HOURLY, last, "wait", "deferred")
+    assert api.runs(DAILY) == []
+
+    client.note_time(STREAM, "shop", DAY + timedelta(days=1))
+    api.wait_for_run(HOURLY, last)
+    day = api.only_run(DAILY)
+    api.wait_for_run(DAILY, day)
+    assert api.request("GET", f"dags/{DAILY}/dagRuns/{day}")["partition_key"] == "2026-01-05"
+    cuts = api.result(DAILY, day, "day")
+    assert (cuts["since"], cuts["until"]) == (DAY.isoformat(), (DAY + timedelta(days=1)).isoformat())
+    assert api.result(DAILY, day, "report") == sorted(number for number, _ in orders if number != LAST)
+    assert api.results(HOURLY, runs("success"), "count") == [2] * 24
+    states = [record.state.value for record in client.cut_ledger(STREAM.scope).records(f"{HOURLY}/wait", STREAM)]
+    assert states == ["done"] * 24
+    record_property("day", cuts)
