@@ -40,7 +40,7 @@ try:
 except PravegaError as error:
     print(error)
 """
-FIXTURES = ("pravega_emulator ", "pravega_config ", "pravega_emulator_secure ", "pravega_durable ")
+FIXTURES = ("pravega_emulator ", "pravega_config ", "pravega_emulator_secure ", "pravega_replay ", "pravega_durable ")
 # What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
 OF_JSON = ("aiopravega.schema.json.document", "aiopravega.schema.json.inclusion")
 OF_ARROW = (

@@ -1,4 +1,4 @@
-"""The command `pravega-emulator`: up, down, status, run, fetch."""
+"""The command `pravega-emulator`: up, down, status, run, load, fetch."""
 
 import argparse
 import os
@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError, EmulatorError, PravegaError
 from pravega_emulator.durable import DurablePravega
 from pravega_emulator.fetch import ensure_jars
 from pravega_emulator.lifecycle import Emulator
 from pravega_emulator.named import NamedServer
+from pravega_emulator.sandbox import add_load_options, offered
 from pravega_emulator.server import Account, PravegaServer
 from pravega_emulator.standalone import PravegaEmulator
 
@@ -74,6 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_server_options(run)
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
     run.set_defaults(action=_run)
+
+    load = commands.add_parser(
+        "load",
+        help="copy recorded intervals of another cluster into a server, to replay them (needs pravega-jobs[sql])",
+    )
+    _add_name(load)
+    add_load_options(load)
+    load.set_defaults(action=_load)
 
     fetch = commands.add_parser("fetch", help="fetch the servers' jars, so that later starts need no network")
     fetch.set_defaults(action=_fetch)
@@ -238,6 +247,14 @@ def _run_with(server: PravegaServer, command: list[str]) -> int:
         return _COMMAND_NOT_FOUND
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _load(options: argparse.Namespace, _: list[str]) -> int:
+    server = NamedServer(options.name).running()
+    if server is None:
+        raise EmulatorError(f"{options.name}: not running{_others()}; start it by 'pravega-emulator up --detach'")
+    code: int = offered("load")(options, server.config)
+    return code
 
 
 def _fetch(_options: argparse.Namespace, _: list[str]) -> int:

@@ -68,6 +68,20 @@ def pravega_emulator_secure(request: pytest.FixtureRequest) -> PravegaServer:
 
 
 @pytest.fixture
+def pravega_replay(pravega_config: PravegaConfig) -> Callable[..., Any]:
+    """A function that replays intervals of the cluster that PRAVEGA_CONTROLLER_URI names, in `pravega_emulator`.
+
+    It has the arguments of `pravega_jobs.sandbox.replay` but the client, and `most_events` and `most_bytes`; nothing is
+    written to the cluster. Its result has `assert_same`. It needs pravega-jobs[sql].
+    """
+    from functools import partial
+
+    from pravega_emulator.sandbox import offered
+
+    return partial(offered("replay"), pravega_config)
+
+
+@pytest.fixture
 def pravega_durable() -> Iterator[Callable[..., DurablePravega]]:
     """A function that starts a `DurablePravega` with the given arguments; it ends after the test."""
     from contextlib import ExitStack

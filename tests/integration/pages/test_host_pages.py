@@ -69,7 +69,7 @@ def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path):
     flights = [{"carrier": carrier, "delay": delay} for carrier, delay in (("AA", 5.0), ("UA", 1.0), ("AA", 7.5))]
     fill("flights", *(json.dumps(flight).encode() for flight in flights))
     fill("delays")
-    job, changed, tested, typed, dag, check = blocks_of("replay-before-you-deploy")
+    job, changed, tested, in_emulator, typed, dag, check = blocks_of("replay-before-you-deploy")
 
     page = open_page(job.page).give(__name__="jobs").run(job.number, changed.number)
     assert terminal.readouterr().out.splitlines() == [

@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING
 from aiopravega.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pravega_jobs.sandbox.replay import replay
+    from pravega_jobs.sandbox.loading import LoadedInterval, load
+    from pravega_jobs.sandbox.replaying import replay
     from pravega_jobs.sandbox.result import ColumnChanges, KindsOfValues, ReplayedInterval, ReplayResult
 
-__all__ = ["ColumnChanges", "KindsOfValues", "ReplayResult", "ReplayedInterval", "replay"]
+__all__ = [
+    "ColumnChanges",
+    "KindsOfValues",
+    "LoadedInterval",
+    "ReplayResult",
+    "ReplayedInterval",
+    "load",
+    "replay",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "replay": ("replay",),
+        "loading": ("LoadedInterval", "load"),
+        "replaying": ("replay",),
         "result": ("ColumnChanges", "KindsOfValues", "ReplayResult", "ReplayedInterval"),
     },
 )

@@ -140,21 +140,31 @@ def write_of(of: RecordedRange, output: StreamName | None, write_id: str | None,
         StreamTruncatedError: a part of what was written is gone.
         PravegaError: the ledger or the stream cannot be asked.
     """
-    if write_id is None:
-        sink = _sink_of(of.record, output)
-        stream, name, ledger = StreamName.parse(sink.target), sink.id, ledger or sink.ledger
-    elif output is None:
-        raise ConfigurationError("write_id names a write, but nothing says into which stream: give compare_with")
-    else:
-        stream, name = output, write_id.replace(INTERVAL, of.interval.name)
-    generations = of.client.written(stream, name, ledger=ledger)
+    sink = write_named(of, output, write_id, ledger)
+    stream = StreamName.parse(sink.target)
+    generations = of.client.written(stream, sink.id, ledger=sink.ledger)
     if not generations:
         raise LedgerError(
-            f"{of.interval}: the commit ledger has no write {name!r} to {stream} that is done. `pravega ledger list "
+            f"{of.interval}: the commit ledger has no write {sink.id!r} to {stream} that is done. `pravega ledger list "
             f"{stream}` shows the writes that it has; name them by write_id, or their ledger by commit_ledger"
         )
     newest = generations[-1]
     return WrittenThen(newest, of.client.range_of_write(newest))
+
+
+def write_named(of: RecordedRange, output: StreamName | None, write_id: str | None, ledger: str | None) -> Sink:
+    """The stream, the name and the ledger of the write that an interval was made into; the arguments of `write_of`.
+
+    Raises:
+        ConfigurationError: neither `write_id` nor the record says which write it was.
+    """
+    if write_id is None:
+        sink = _sink_of(of.record, output)
+        return sink.model_copy(update={"ledger": ledger or sink.ledger})
+    if output is None:
+        raise ConfigurationError("write_id names a write, but nothing says into which stream: give compare_with")
+    name = write_id.replace(INTERVAL, of.interval.name)
+    return Sink(kind="write", target=str(output), id=name, ledger=ledger)
 
 
 def _sink_of(record: CutRecord, output: StreamName | None) -> Sink:

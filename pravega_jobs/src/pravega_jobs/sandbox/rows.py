@@ -29,6 +29,7 @@ _FIELDS: Final = ".*"
 _ITEMS: Final = "[]"
 # Above it a floating-point number has no fraction, and not each whole number is one.
 _EXACT: Final = 2**53
+_OF_OUTPUT: Final = "say by output_options how they become columns, or decode=raw to compare them as they are"
 
 
 @dataclass
@@ -111,12 +112,13 @@ def plain(value: Any) -> Any:
             return str(value)
 
 
-def objects_of(events: Iterable[bytes], what: str) -> Iterator[dict[str, Any]]:
+def objects_of(events: Iterable[bytes], what: str, way_out: str = _OF_OUTPUT) -> Iterator[dict[str, Any]]:
     """The events as JSON objects.
 
     Args:
         events: the events.
         what: their origin, for messages.
+        way_out: the remedy, for messages.
 
     Raises:
         ConfigurationError: one is something else.
@@ -127,8 +129,5 @@ def objects_of(events: Iterable[bytes], what: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise ConfigurationError(
-                f"{what} have {event[:80]!r}, which is not a JSON object: say by output_options how they become "
-                "columns, or decode=raw to compare them as they are"
-            )
+            raise ConfigurationError(f"{what} have {event[:80]!r}, which is not a JSON object: {way_out}")
         yield value
