@@ -78,6 +78,7 @@ NOT_RUN: Final = {
     "spark-connect 2": "asks an index for packages; test_wheels installs wheels",
     "spark-connect 3": "needs a Connect server with the address in its environment; test_connect makes the same calls",
     "stream-with-spark 4": "writes into PySpark's own folder; `make setup` runs it, test_compile_pyspark a copy",
+    "replay-before-you-deploy 6": "starts an emulator by a name that others may have; test_load types the same",
     "try-failures 1": "starts a cluster of its own; test_durable and test_command start the same",
     "try-failures 2": "starts and kills a cluster by a name that others may have; test_durable kills by process id",
     "write-changes 2": "no Delta is built for Spark 4.3 yet; the next block runs with a feed of another source",

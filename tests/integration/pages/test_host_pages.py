@@ -8,6 +8,7 @@ import inspect
 import json
 import pkgutil
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,7 @@ from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 from aiopravega.schema.open import register_schema
 from pravega_jobs.frames import range_of, scan_duckdb, scan_polars
+from pravega_jobs.sandbox.loading import replay_loaded
 
 # In the process of the other pages.
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
@@ -65,11 +67,11 @@ def test_airflow_frames(open_page, client, scope, fill):
     assert sums == [("AA", 6.3), ("UA", 1.0)]
 
 
-def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path):
+def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path, pravega_emulator_secure):
     flights = [{"carrier": carrier, "delay": delay} for carrier, delay in (("AA", 5.0), ("UA", 1.0), ("AA", 7.5))]
     fill("flights", *(json.dumps(flight).encode() for flight in flights))
     fill("delays")
-    job, changed, tested, in_emulator, typed, dag, check = blocks_of("replay-before-you-deploy")
+    job, changed, tested, in_emulator, typed, _laptop, dag, check = blocks_of("replay-before-you-deploy")
 
     page = open_page(job.page).give(__name__="jobs").run(job.number, changed.number)
     assert terminal.readouterr().out.splitlines() == [
@@ -78,8 +80,10 @@ def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path):
         "removed, the first of 1:",
         '  {"carrier": "UA", "delay": 1}',
     ]
-    names = page.run(tested.number).names
+    names = page.run(tested.number, in_emulator.number).names
     names["test_last_monday_gives_the_same_rows"]()
+    # As the fixture does with another emulator than the one that has the intervals.
+    names["test_last_monday_in_the_emulator"](partial(replay_loaded, pravega_emulator_secure.config))
     (tmp_path / "jobs.py").write_text(job.code.partition("\nwith (")[0])
     page.run(typed.number)
     assert terminal.readouterr().out.startswith("same: jobs:worst_delays")
