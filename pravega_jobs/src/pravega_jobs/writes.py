@@ -54,6 +54,8 @@ async def finished_write(
 async def finished_writes(client: PravegaClient, stream: StreamName, ledger: str | None = None) -> list[CommitRecord]:
     """The newest generations that are done of all writes to a stream, but not to a deleted stream of its name.
 
+    Of a write into several streams it is the record of its part in this one.
+
     Raises:
         StreamNotFoundError: the stream does not exist.
         TableNotFoundError: there is no ledger.
@@ -61,9 +63,9 @@ async def finished_writes(client: PravegaClient, stream: StreamName, ledger: str
     """
     first = (await client.controller.first_segment(stream)).number
     found = [
-        [one for one in each.record.generations if one.state is CommitState.DONE]
+        [one.of(stream) for one in each.record.generations if one.state is CommitState.DONE]
         async for each in client.commit_ledger(*ledger_name(ledger, stream.scope)).records()
-        if (each.record.sink, each.record.incarnation) == (stream, first)
+        if each.record.incarnations.get(stream) == first
     ]
     return [done[-1] for done in found if done]
 

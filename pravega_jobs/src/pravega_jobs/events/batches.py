@@ -5,7 +5,7 @@ The thread of the caller makes the batches, and may read them from the cluster m
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from aiopravega.blocking import PravegaClient, Transaction
@@ -77,7 +77,8 @@ def write_event_batches(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     pairs = ((stream, batch) for batch in batches)
-    return write_to_streams(client, [stream], write_id, pairs, ledger, generation, claimant, retain, errors)
+    of_stream = {} if errors is None else {stream: errors}
+    return write_to_streams(client, [stream], write_id, pairs, ledger, generation, claimant, retain, of_stream)
 
 
 def write_to_streams(
@@ -89,7 +90,7 @@ def write_to_streams(
     generation: int = 1,
     claimant: str | None = None,
     retain: float | None = DEFAULT_RETAIN,
-    errors: KeepsErrors | None = None,
+    errors: Mapping[StreamName, KeepsErrors] | None = None,
 ) -> Written:
     """Write events to several streams exactly once, decided together: all streams get their parts, or none does.
 
@@ -104,7 +105,7 @@ def write_to_streams(
         generation: the generation of the write.
         claimant: the work that writes, for the record.
         retain: for how many seconds the ledger remembers the write at least; None: forever.
-        errors: the errors of the source of the events; None: they are not kept.
+        errors: the errors of the sources of the events of streams; of others they are not kept.
 
     Raises:
         ConfigurationError: the streams are in several scopes, and no ledger is named.
@@ -118,9 +119,11 @@ def write_to_streams(
         for stream, batch in batches:
             batch.count(tallies[stream])
         written = already_written(job.done, tallies, began)
-        check_same_errors(job.done, None if errors is None else errors.note())
+        for stream in streams:
+            found = (errors or {}).get(stream)
+            check_same_errors(job.done.of(stream), None if found is None else found.note())
         return written
-    record = _write(client, protocol, job, batches, tallies, errors)
+    record = _write(client, protocol, job, batches, tallies, errors or {})
     if job.lost is not None:  # only what was missing was written, and the rest is compared
         check_all_same(record, tallies)
     return Written(record, True, time.monotonic() - began)
@@ -132,7 +135,7 @@ def _write(
     job: WriteJob,
     batches: Iterable[tuple[StreamName, EventBatch]],
     tallies: Mapping[StreamName, EventTally],
-    errors: KeepsErrors | None,
+    errors: Mapping[StreamName, KeepsErrors],
 ) -> CommitRecord:
     opened: dict[StreamName, Transaction] = {}
     wanted = {stream for number, stream in enumerate(job.streams) if job.needs(number)}
@@ -146,8 +149,8 @@ def _write(
         for transaction in opened.values():
             transaction.flush()
         witnessed_at = max((transaction.witnessed_at() for transaction in opened.values()), default=None)
-        if errors is not None:
-            job = replace(job, errors=errors.put(sum(tally.rows.events for tally in tallies.values())))
+        notes = {stream: found.put(tallies[stream].rows.events) for stream, found in errors.items()}
+        job = job.with_errors(notes)
     except BaseException:
         for transaction in opened.values():
             transaction.detach()

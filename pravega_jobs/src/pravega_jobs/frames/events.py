@@ -1,6 +1,6 @@
 """Encoding of tables as events: a column `event` as it is, or each row by a schema of the registry or as JSON."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
@@ -11,13 +11,15 @@ import pyarrow.compute as pc
 from aiopravega import StreamName
 from aiopravega.blocking.blocks import open_block_serializer
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.errors import ConfigurationError, SchemaNotFoundError
+from aiopravega.errors import ConfigurationError, EventTooLargeError, SchemaNotFoundError
 from aiopravega.schema.json.columns.encoder import JsonEncoder
 from aiopravega.schema.json.columns.forms import TO_JSON
 from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.open.blocks.serializer import BlockSerializer
+from aiopravega.write.batch import check_event
 from pravega_jobs.events.batches import EventBatch
 from pravega_jobs.frames.options import FrameOptions
+from pravega_jobs.frames.refusals import Refusals
 from pravega_jobs.spark.options import JSON_OPTIONS
 
 _EVENT: Final = "event"
@@ -45,32 +47,74 @@ class EventMaker:
     schema: pa.Schema
     make: MakeEvents
 
-    def batches(self, rows: Iterable[pa.RecordBatch]) -> Iterator[EventBatch]:
+    def batches(self, rows: Iterable[pa.RecordBatch], refusals: Refusals | None = None) -> Iterator[EventBatch]:
         """The events of all rows, some at a time.
+
+        Args:
+            rows: the rows.
+            refusals: takes the rows that are refused; None: one fails the write.
 
         Raises:
             ConfigurationError: an event is null, or a value does not fit the schema.
         """
         before = 0
         for whole in rows:
-            for first in range(0, whole.num_rows, _MOST_ROWS):
-                batch = whole.slice(first, _MOST_ROWS)
-                batch = batch if batch.schema.equals(self.schema) else batch.cast(self.schema)
-                events = self.make(batch)
-                if events.null_count:
-                    row = before + first + events.is_null().to_pylist().index(True)
-                    raise ConfigurationError(
-                        f"row {row} has no event (null): filter such rows out, or give them a value"
-                    )
-                keys = batch.column(_KEY).to_pylist() if _KEY in batch.schema.names else None
-                yield EventBatch(events.to_pylist(), keys)
+            parts = [(whole, [])] if refusals is None else refusals.checked(whole)
+            for part, pointers in parts:
+                for first in range(0, part.num_rows, _MOST_ROWS):
+                    batch = part.slice(first, _MOST_ROWS)
+                    batch = batch if batch.schema.equals(self.schema) else batch.cast(self.schema)
+                    if refusals is None:
+                        yield self._made(batch, before + first)
+                    else:
+                        yield from self._taken(batch, pointers[first : first + _MOST_ROWS], before + first, refusals)
             before += whole.num_rows
+        if refusals is not None:
+            refusals.finish()
+
+    def _made(self, batch: pa.RecordBatch, first: int) -> EventBatch:
+        events = self.make(batch)
+        if events.null_count:
+            row = first + events.is_null().to_pylist().index(True)
+            raise ConfigurationError(f"row {row} has no event (null): filter such rows out, or give them a value")
+        keys = batch.column(_KEY).to_pylist() if _KEY in batch.schema.names else None
+        return EventBatch(events.to_pylist(), keys)
+
+    def _taken(
+        self, batch: pa.RecordBatch, pointers: Sequence[str | None], first: int, refusals: Refusals
+    ) -> Iterator[EventBatch]:
+        """The events of the rows that the schema takes: of rows that it refuses, each half is tried by itself."""
+        try:
+            made = self._made(batch, first)
+            for event in made.events:
+                check_event(event)
+        except (ConfigurationError, EventTooLargeError) as error:
+            if batch.num_rows == 1:
+                refusals.refuse(pointers[0], f"cannot be an event of the stream: {error}")
+                return
+            half = batch.num_rows // 2
+            yield from self._taken(batch.slice(0, half), pointers[:half], first, refusals)
+            yield from self._taken(batch.slice(half), pointers[half:], first + half, refusals)
+            return
+        refusals.taken(pointers)
+        yield made
 
 
 def event_batches(
-    rows: pa.RecordBatchReader, options: FrameOptions, stream: StreamName, registry: SchemaRegistry | None
+    rows: pa.RecordBatchReader,
+    options: FrameOptions,
+    stream: StreamName,
+    registry: SchemaRegistry | None,
+    refusals: Refusals | None = None,
 ) -> Iterator[EventBatch]:
     """The events of a table. A table without rows has none, whatever its columns are: pandas knows no types then.
+
+    Args:
+        rows: the table.
+        options: of the encoding.
+        stream: the stream of the events.
+        registry: the Schema Registry, for `encode=auto`.
+        refusals: takes the rows that are refused; None: one fails the write.
 
     Raises:
         ConfigurationError: a column cannot be a part of an event, by its name or its type.
@@ -80,7 +124,8 @@ def event_batches(
     first = next((batch for batch in rows if batch.num_rows), None)
     if first is None:
         return iter(())
-    return event_maker(rows.schema, options, stream, registry).batches(chain([first], rows))
+    columns = rows.schema if refusals is None else refusals.columns(rows.schema)
+    return event_maker(columns, options, stream, registry).batches(chain([first], rows), refusals)
 
 
 def batches_by_column(

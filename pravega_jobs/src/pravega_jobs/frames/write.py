@@ -1,6 +1,6 @@
 """Writes of tables to streams, exactly once: the rows become events, in one transaction for each stream."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -9,9 +9,10 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from pravega_jobs.events.batches import write_event_batches, write_to_streams
+from pravega_jobs.events.batches import EventBatch, write_event_batches, write_to_streams
 from pravega_jobs.frames.events import batches_by_column, event_batches
 from pravega_jobs.frames.options import FrameOptions, WriteOptions
+from pravega_jobs.frames.refusals import Checks, Refusals
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.errors import check_error_column
 from pravega_jobs.landing.local_rows import types_of
@@ -35,6 +36,8 @@ def write_arrow(
     most_errors: int | str | None = None,
     consumer: str | None = None,
     interval: str | None = None,
+    event_pointer: str | None = None,
+    checks: Checks | None = None,
     **options: Unpack[WriteOptions],
 ) -> Written:
     """Write the rows of a table exactly once: a further call with the same write id and the same rows adds nothing.
@@ -58,6 +61,11 @@ def write_arrow(
         most_errors: the most errors that the write may have, such as `100` or `"1%"` of all rows; None: any number.
         consumer: the consumer whose events they are, for the errors; None: they name the stream that is written to.
         interval: the interval of the events, for the errors; None: the write id.
+        event_pointer: the column that has the pointer of the event that a row was made of, as reads with
+            `metadata_columns="event_pointer"` give it. It is no part of the events. The events of rows that cannot be
+            events of the stream, or do not pass a check, become errors. None: such a row fails the write.
+        checks: conditions of `pyarrow.compute` by names, such as `{"a price": field("price") > 0}`, which must be true
+            for each row.
         options: `encode` (`auto`), `schema_type`, `schema_registry_group`, `schema_registry_namespace`; of JSON objects
             `timestamp_format` (`iso`, `sql`) and `json_decimals` (`number`, `plain`, `text`), as of Spark's writes.
 
@@ -86,6 +94,8 @@ def write_arrow(
         generation=generation,
         claimant=claimant,
         errors=errors_of_write(client, name, write_id, generation, errors, most_errors, consumer, interval),
+        event_pointer=event_pointer,
+        checks=checks,
     )
 
 
@@ -98,6 +108,11 @@ def write_streams(
     ledger: str | None = None,
     generation: int = 1,
     claimant: str | None = None,
+    errors: ErrorsStream | str | None = None,
+    most_errors: int | str | None = None,
+    consumer: str | None = None,
+    interval: str | None = None,
+    event_pointer: str | None = None,
     **options: Unpack[WriteOptions],
 ) -> Written:
     """Write tables to several streams exactly once, decided together: all streams get their rows, or none does.
@@ -114,13 +129,19 @@ def write_streams(
         ledger: `scope/table` of the commit ledger; None: the default ledger of the scope that all streams are in.
         generation: the generation of the write; 2 writes other rows after 1, to all streams.
         claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
+        errors: an errors stream for all tables, as of `write_arrow`; each table has the column `_error` then.
+        most_errors: the most errors that each table may have, such as `100` or `"1%"` of its rows.
+        consumer: the consumer whose events they are, for the errors; None: they name the stream that is written to.
+        interval: the interval of the events, for the errors; None: the write id.
+        event_pointer: the column of pointers, in each table, as of `write_arrow`.
         options: as of `write_arrow`.
 
     Raises:
         ConfigurationError: there are no streams, or streams of several scopes and no ledger; an option is not known, or
             a column or a value cannot be a part of an event.
         SinksError: under the write id, other streams were written to.
-        WriteIdReusedError: the write is done already, with other rows.
+        WriteIdReusedError: the write is done already, with other rows or errors.
+        TooManyErrorsError: a table has more errors than `most_errors`; nothing is visible.
         PartialCommitError: an earlier attempt is in the streams in part, and these rows do not complete it.
         PravegaError: as of `write_arrow`.
     """
@@ -128,12 +149,19 @@ def write_streams(
     named = _named(rows)
     for table in named.values():
         check_table(table)
+    found = {
+        stream: errors_of_write(client, stream, write_id, generation, errors, most_errors, consumer, interval)
+        for stream in named
+    }
+    beside = {stream: each for stream, each in found.items() if each is not None}
     batches = (
         (stream, batch)
         for stream, table in named.items()
-        for batch in event_batches(_without_errors(table), parsed, stream, registry)
+        for batch in _events(
+            client, batches_of(table), parsed, stream, registry, beside.get(stream), event_pointer, None
+        )
     )
-    return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant)
+    return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant, errors=beside)
 
 
 def write_by_column(
@@ -214,6 +242,8 @@ def write_rows(
     generation: int,
     claimant: str | None = None,
     errors: ErrorsOfWrite | None,
+    event_pointer: str | None = None,
+    checks: Checks | None = None,
 ) -> Written:
     """Write rows exactly once, by options that were read already.
 
@@ -228,14 +258,39 @@ def write_rows(
         generation: the generation of the write.
         claimant: the work that writes.
         errors: the errors of the write, which are taken out of the rows; None: the rows have none.
+        event_pointer: the column that has the pointers of the rows' events.
+        checks: conditions that must be true for each row.
 
     Raises:
         PravegaError: as `write_arrow`.
     """
-    if errors is None:
-        rows = _without_errors(rows)
-    else:
-        rows = errors.sifted(rows)
-        errors.check()
-    batches = event_batches(rows, options, stream, registry)
+    batches = _events(client, rows, options, stream, registry, errors, event_pointer, checks)
     return write_event_batches(client, stream, write_id, batches, ledger, generation, claimant, errors=errors)
+
+
+def _events(
+    client: PravegaClient,
+    rows: pa.RecordBatchReader,
+    options: FrameOptions,
+    stream: StreamName,
+    registry: SchemaRegistry | None,
+    errors: ErrorsOfWrite | None,
+    event_pointer: str | None,
+    checks: Checks | None,
+) -> Iterator[EventBatch]:
+    """The events of the rows of a stream; the errors among them are kept while they are read.
+
+    Raises:
+        ConfigurationError: rows that are refused have nowhere to go, or as `event_batches`.
+        PravegaError: as `event_batches`.
+    """
+    if checks and event_pointer is None:
+        raise ConfigurationError("checks need event_pointer: the column that says which event a row was made of")
+    if errors is None:
+        if event_pointer is not None:
+            raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the stream of the errors")
+        return event_batches(_without_errors(rows), options, stream, registry)
+    rows = errors.sifted(rows)
+    errors.check()
+    refusals = None if event_pointer is None else Refusals(client, errors.sieve, event_pointer, checks or {})
+    return event_batches(rows, options, stream, registry, refusals)

@@ -43,17 +43,6 @@ class PartitionCommit(BaseModel):
     stream: StoredStream | None = None
 
 
-class OtherSink(BaseModel):
-    """A further stream of a write into several: its incarnation, and the cuts before and after its events."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    stream: StoredStream
-    incarnation: int
-    start: str | None = None
-    end: str | None = None
-
-
 class WriteErrors(BaseModel):
     """The errors of a write: events of its source that could not become rows, in a stream of their own.
 
@@ -81,3 +70,15 @@ class WriteErrors(BaseModel):
         if (self.name is None) != (self.rows == 0):
             raise ValueError(f"{self.rows} errors under the name {self.name!r}")
         return self
+
+
+class OtherSink(BaseModel):
+    """A further stream of a write into several: its incarnation, cuts before and after its events, and its errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stream: StoredStream
+    incarnation: int
+    start: str | None = None
+    end: str | None = None
+    errors: WriteErrors | None = None

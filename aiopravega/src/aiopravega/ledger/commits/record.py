@@ -60,8 +60,8 @@ class CommitRecord(BaseModel):
     None: forever. `witnessed_at` is a time of the servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts before and after its events: the stream's tail before it was decided, and
-    after all was visible; None: it was not noted. `errors` are the errors of its source, if they are kept. `earlier`
-    are the records of the earlier generations of the write, the first one first.
+    after all was visible; None: it was not noted. `errors` are the errors of the source of the first stream's rows, if
+    they are kept. `earlier` are the records of the earlier generations of the write, the first one first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -136,7 +136,8 @@ class CommitRecord(BaseModel):
             "earlier": tuple(record.of(stream) for record in self.earlier),
         }
         if mine is not None:
-            changes |= {"sink": stream, "incarnation": mine.incarnation, "start": mine.start, "end": mine.end}
+            changes |= {name: getattr(mine, name) for name in ("incarnation", "start", "end", "errors")}
+            changes["sink"] = stream
         return self.model_copy(update=changes)
 
     @property

@@ -6,7 +6,7 @@ docs/explanation/exactly-once.md.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Self
@@ -24,11 +24,12 @@ from aiopravega.names import StreamName
 
 @dataclass(frozen=True, slots=True)
 class JoinedStream:
-    """A further stream of a write into several, and what the ledger has for it under the write id."""
+    """A further stream of a write into several, what the ledger has for it under the write id, and its errors."""
 
     stream: StreamName
     incarnation: int
     replaces: StoredCommit | None = None
+    errors: WriteErrors | None = None
 
     @property
     def known(self) -> CommitRecord | None:
@@ -45,7 +46,8 @@ class WriteJob:
     an earlier attempt that this one may replace. `lost` are the partitions that are missing from that one, if the
     others are in the stream already; None: all are to be written. `begun_at` is the time of the process that began it,
     in seconds. `generation` is 1 for the first rows under the write id; the next one replaces the record of the one
-    before it, and keeps that. `errors` are the errors of its source, which are in their stream before it is committed.
+    before it, and keeps that. `errors` are the errors of the first stream's source, which are in their stream before it
+    is committed.
     `joined` are the further streams of a write into several; `sink` is the first one by its name.
     """
 
@@ -73,6 +75,11 @@ class WriteJob:
     def needs(self, partition: int) -> bool:
         """True if a partition is to be written: it is not in the stream already."""
         return self.done is None and (self.lost is None or partition in self.lost)
+
+    def with_errors(self, found: Mapping[StreamName, WriteErrors]) -> Self:
+        """The job with the errors of the sources of its streams."""
+        joined = tuple(replace(one, errors=found.get(one.stream)) for one in self.joined)
+        return replace(self, errors=found.get(self.sink), joined=joined)
 
     def when_done(self, record: CommitRecord) -> Self:
         """The job of a write that is done, by this record: it has nothing to write."""
@@ -204,10 +211,11 @@ def prepared(
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and what was written does not complete it.
     """
-    partitions, errors = tuple(written), job.errors
+    partitions, errors = tuple(written), [job.errors, *(one.errors for one in job.joined)]
     if job.replaces is not None and job.lost is not None:
-        partitions = completed(job.replaces.record, job.lost, written)
-        errors = job.replaces.record.errors
+        found = job.replaces.record
+        partitions = completed(found, job.lost, written)
+        errors = [found.errors, *(other.errors for other in found.others)]
     return CommitRecord(
         state=CommitState.PREPARED,
         sink=job.sink,
@@ -218,14 +226,14 @@ def prepared(
         prepared_at=datetime.now(UTC),
         by=myself(),
         claimant=claimant,
-        retain=None if errors is not None and (errors.rows or errors.replays) else retain,
+        retain=None if any(each is not None and (each.rows or each.replays) for each in errors) else retain,
         witnessed_at=witnessed_at,
         start=starts[0],
-        errors=errors,
+        errors=errors[0],
         earlier=earlier_of(job),
         others=tuple(
-            OtherSink(stream=one.stream, incarnation=one.incarnation, start=start)
-            for one, start in zip(job.joined, starts[1:], strict=True)
+            OtherSink(stream=one.stream, incarnation=one.incarnation, start=start, errors=its)
+            for one, start, its in zip(job.joined, starts[1:], errors[1:], strict=True)
         ),
     )
 
