@@ -61,7 +61,7 @@ def clean(client, scope, orders, registry):
     return clean
 
 
-def test_events_of_refused_rows_are_letters_once(client, scope, orders, clean, events):
+def test_events_of_refused_rows_are_letters_once(client, scope, clean, events):
     written = clean(checks=None)
     assert (written.record.total_events, written.record.errors.rows) == (36, 5)
     assert not clean(checks=None).by_this_try
