@@ -39,7 +39,7 @@ def serve(uri: str, folder: str) -> None:
     """Write once for each line of the input, in a fork that may be killed."""
     os.environ[VARIABLE] = folder
     count()  # before the modules are imported whose requests it counts
-    import pravega_jobs.frames.write  # noqa: F401  once, and not in each fork
+    import pravega_jobs.frames.several  # noqa: F401  once, and not in each fork
     from aiopravega import PravegaConfig
     from aiopravega.blocking import PravegaClient
 

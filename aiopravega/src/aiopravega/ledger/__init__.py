@@ -1,6 +1,6 @@
 """Ledgers on key-value tables: the transactions of writes (exactly once), and the ranges of intervals."""
 
-from aiopravega.ledger.commits.contents import CommitState, PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.contents import CommitState, PartitionCommit, TableSink, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper, LeaseNotes
 from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
@@ -37,6 +37,7 @@ __all__ = [
     "SkippedPart",
     "StoredCommit",
     "StoredRange",
+    "TableSink",
     "WriteErrors",
     "WriteJob",
     "check_same",

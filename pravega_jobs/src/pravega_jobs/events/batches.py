@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aiopravega.blocking import PravegaClient, Transaction
-from aiopravega.ledger import CommitProtocol, CommitRecord, WriteErrors, WriteJob, check_same_errors
+from aiopravega.ledger import CommitProtocol, CommitRecord, TableSink, WriteErrors, WriteJob, check_same_errors
 from aiopravega.ledger.commits.protocol import DEFAULT_RETAIN
 from aiopravega.names import StreamName
 from pravega_jobs.events.writes import EventTally, already_written, begin_events, check_all_same
@@ -91,6 +91,7 @@ def write_to_streams(
     claimant: str | None = None,
     retain: float | None = DEFAULT_RETAIN,
     errors: Mapping[StreamName, KeepsErrors] | None = None,
+    tables: Sequence[TableSink] = (),
 ) -> Written:
     """Write events to several streams exactly once, decided together: all streams get their parts, or none does.
 
@@ -106,14 +107,16 @@ def write_to_streams(
         claimant: the work that writes, for the record.
         retain: for how many seconds the ledger remembers the write at least; None: forever.
         errors: the errors of the sources of the events of streams; of others they are not kept.
+        tables: the tables that the caller puts rows of the write into when it is done, and notes that in the ledger.
 
     Raises:
         ConfigurationError: the streams are in several scopes, and no ledger is named.
-        SinksError: under the write id, other streams were written to.
+        SinksError: under the write id, other streams or tables were written to.
     """
     began = time.monotonic()
     begun = begin_events(client.asynchronous, streams, write_id, ledger, generation, claimant, retain)
     protocol, job = client.run(begun)
+    job = job.with_tables(tables)
     tallies = {stream: EventTally() for stream in job.streams}
     if job.done is not None:
         for stream, batch in batches:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
         read_table,
     )
     from pravega_jobs.frames.scan import scan_duckdb, scan_polars
-    from pravega_jobs.frames.write import write_arrow, write_by_column, write_streams
+    from pravega_jobs.frames.several import RowsByKey, write_by_column, write_streams
+    from pravega_jobs.frames.write import write_arrow
 
 __all__ = [
     "LARGEST_TABLE",
+    "RowsByKey",
     "StreamRange",
     "range_of",
     "read_arrow",
@@ -49,6 +51,7 @@ __getattr__, __dir__ = lazy_names(
             "read_table",
         ),
         "scan": ("scan_duckdb", "scan_polars"),
-        "write": ("write_arrow", "write_by_column", "write_streams"),
+        "several": ("RowsByKey", "write_by_column", "write_streams"),
+        "write": ("write_arrow",),
     },
 )

@@ -1,6 +1,6 @@
 """Writes of tables to streams, exactly once: the rows become events, in one transaction for each stream."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -9,8 +9,8 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from pravega_jobs.events.batches import EventBatch, write_event_batches, write_to_streams
-from pravega_jobs.frames.events import batches_by_column, event_batches
+from pravega_jobs.events.batches import EventBatch, write_event_batches
+from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions, WriteOptions
 from pravega_jobs.frames.refusals import Checks, Refusals
 from pravega_jobs.landing.error_streams import ErrorsStream
@@ -80,7 +80,7 @@ def write_arrow(
         TransactionAbortedError: the transaction's lease ran out; a further call begins again.
         PravegaError: a server cannot be reached; a further call finishes or repeats the write.
     """
-    parsed = _parsed(options)
+    parsed = parsed_options(options)
     check_table(rows)
     name = StreamName.of(stream)
     return write_rows(
@@ -99,135 +99,27 @@ def write_arrow(
     )
 
 
-def write_streams(
-    client: PravegaClient,
-    rows: Mapping[str, Any] | Mapping[StreamName, Any],
-    write_id: str,
-    *,
-    registry: SchemaRegistry | None = None,
-    ledger: str | None = None,
-    generation: int = 1,
-    claimant: str | None = None,
-    errors: ErrorsStream | str | None = None,
-    most_errors: int | str | None = None,
-    consumer: str | None = None,
-    interval: str | None = None,
-    event_pointer: str | None = None,
-    **options: Unpack[WriteOptions],
-) -> Written:
-    """Write tables to several streams exactly once, decided together: all streams get their rows, or none does.
-
-    The streams of a write stay the same under its id. A stream whose table has no rows is one of them. See
-    `aiopravega.PravegaClient.visible_write` for readers that need all parts. `Written.record.of(stream)` is the record
-    of one part, with its cuts.
-
-    Args:
-        client: a connected client.
-        rows: the table of each stream, as `write_arrow` takes it; the streams must exist.
-        write_id: the name of the write.
-        registry: the Schema Registry, for `encode="auto"`, by the newest schema of each stream's group.
-        ledger: `scope/table` of the commit ledger; None: the default ledger of the scope that all streams are in.
-        generation: the generation of the write; 2 writes other rows after 1, to all streams.
-        claimant: the work that writes, for the record; see `pravega_jobs.writes.write_unless_done`.
-        errors: an errors stream for all tables, as of `write_arrow`; each table has the column `_error` then.
-        most_errors: the most errors that each table may have, such as `100` or `"1%"` of its rows.
-        consumer: the consumer whose events they are, for the errors; None: they name the stream that is written to.
-        interval: the interval of the events, for the errors; None: the write id.
-        event_pointer: the column of pointers, in each table, as of `write_arrow`.
-        options: as of `write_arrow`.
+def without_errors(rows: Any) -> pa.RecordBatchReader:
+    """The batches of a table that has no column of errors.
 
     Raises:
-        ConfigurationError: there are no streams, or streams of several scopes and no ledger; an option is not known, or
-            a column or a value cannot be a part of an event.
-        SinksError: under the write id, other streams were written to.
-        WriteIdReusedError: the write is done already, with other rows or errors.
-        TooManyErrorsError: a table has more errors than `most_errors`; nothing is visible.
-        PartialCommitError: an earlier attempt is in the streams in part, and these rows do not complete it.
-        PravegaError: as of `write_arrow`.
+        ConfigurationError: it has.
     """
-    parsed = _parsed(options)
-    named = _named(rows)
-    for table in named.values():
-        check_table(table)
-    found = {
-        stream: errors_of_write(client, stream, write_id, generation, errors, most_errors, consumer, interval)
-        for stream in named
-    }
-    beside = {stream: each for stream, each in found.items() if each is not None}
-    batches = (
-        (stream, batch)
-        for stream, table in named.items()
-        for batch in _events(
-            client, batches_of(table), parsed, stream, registry, beside.get(stream), event_pointer, None
-        )
-    )
-    return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant, errors=beside)
-
-
-def write_by_column(
-    client: PravegaClient,
-    rows: Any,
-    column: str,
-    streams: Mapping[str, StreamName | str],
-    write_id: str,
-    *,
-    registry: SchemaRegistry | None = None,
-    ledger: str | None = None,
-    generation: int = 1,
-    claimant: str | None = None,
-    **options: Unpack[WriteOptions],
-) -> Written:
-    """Write the rows of one table to several streams by the values of a column, as `write_streams` does.
-
-    The table is read once. The column is not a part of the events.
-
-    Args:
-        client: a connected client.
-        rows: a table, as `write_arrow` takes it.
-        column: the column (text) that says where a row goes.
-        streams: the stream of each value; all of them are streams of the write, also those that get no rows.
-        write_id: the name of the write.
-        registry: the Schema Registry, for `encode="auto"`, by the newest schema of each stream's group.
-        ledger: `scope/table` of the commit ledger; None: the default ledger of the scope that all streams are in.
-        generation: the generation of the write.
-        claimant: the work that writes, for the record.
-        options: as of `write_arrow`.
-
-    Raises:
-        ConfigurationError: there is no such column, or a row has a value that has no stream; nothing was written then.
-        PravegaError: as of `write_streams`.
-    """
-    parsed = _parsed(options)
-    check_table(rows)
-    by_value = {value: StreamName.of(stream) for value, stream in streams.items()}
-    named = _named({stream: value for value, stream in by_value.items()})
-    batches = batches_by_column(_without_errors(rows), column, by_value, parsed, registry)
-    return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant)
-
-
-def _without_errors(rows: Any) -> pa.RecordBatchReader:
     reader = batches_of(rows)
     check_error_column(types_of(reader.schema).get(ERROR), None)
     return reader
 
 
-def _parsed(options: WriteOptions) -> FrameOptions:
+def parsed_options(options: WriteOptions) -> FrameOptions:
+    """The options of a write.
+
+    Raises:
+        ConfigurationError: one is not known, or of reads.
+    """
     parsed = FrameOptions.parse(options)
     if parsed.named:
         raise ConfigurationError("the option 'decode' is of reads: writes have 'encode'")
     return parsed
-
-
-def _named(streams: Mapping[str, Any] | Mapping[StreamName, Any]) -> dict[StreamName, Any]:
-    """The streams by their names, and the value of each.
-
-    Raises:
-        ConfigurationError: there is no stream, or one is named in two ways.
-    """
-    named = {StreamName.of(stream): given for stream, given in streams.items()}
-    if len(named) != len(streams) or not named:
-        raise ConfigurationError(f"no stream, or one of them twice: {', '.join(map(str, streams)) or 'none is given'}")
-    return named
 
 
 def write_rows(
@@ -264,11 +156,11 @@ def write_rows(
     Raises:
         PravegaError: as `write_arrow`.
     """
-    batches = _events(client, rows, options, stream, registry, errors, event_pointer, checks)
+    batches = events_of(client, rows, options, stream, registry, errors, event_pointer, checks)
     return write_event_batches(client, stream, write_id, batches, ledger, generation, claimant, errors=errors)
 
 
-def _events(
+def events_of(
     client: PravegaClient,
     rows: pa.RecordBatchReader,
     options: FrameOptions,
@@ -289,7 +181,7 @@ def _events(
     if errors is None:
         if event_pointer is not None:
             raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the stream of the errors")
-        return event_batches(_without_errors(rows), options, stream, registry)
+        return event_batches(without_errors(rows), options, stream, registry)
     rows = errors.sifted(rows)
     errors.check()
     refusals = None if event_pointer is None else Refusals(client, errors.sieve, event_pointer, checks or {})

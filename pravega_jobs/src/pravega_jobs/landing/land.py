@@ -1,6 +1,7 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -84,19 +85,18 @@ def land(
         from pravega_jobs.tables import check_table  # needs PyArrow, which Spark's way imports later
 
         check_table(frame)
-    beside = None if errors is None else ErrorsBeside(errors_sink_of(errors), target)
+    if errors is None:
+        with staged_rows(frame, target, landing) as show:
+            return show()
+    beside = ErrorsBeside(errors_sink_of(errors), target)
     with target.standing() as found:
         action, held = decide(found, landing)
     if held is not None:
-        if beside is not None:
-            beside.check(held)
+        beside.check(held)
         return Landed(action, held)
     rows = _rows(frame)
     check_columns(rows.names)
-    check_error_column(rows.types().get(ERROR), None if beside is None else beside.sink)
-    if beside is None:
-        with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
-            return target.commit(staged, landing)
+    check_error_column(rows.types().get(ERROR), beside.sink)
     beside.sink.check(landing)
     from pravega_jobs.error_rows import Sieve  # needs PyArrow
 
@@ -107,6 +107,27 @@ def land(
         landed = target.commit(staged, replace(landing, errors=beside.put(found_errors, landing)))
     beside.take_out_others(landed.holding)
     return landed
+
+
+@contextmanager
+def staged_rows(frame: Any, target: LandingTable, landing: Landing) -> Iterator[Callable[[], Landed]]:
+    """Write rows such that readers of a table do not see them, and give a function that shows them; no errors are kept.
+
+    Raises:
+        ConfigurationError: the rows have the column of errors, or are of another type.
+        LandingError: the table must not take the rows, or cannot.
+    """
+    with target.standing() as found:
+        action, held = decide(found, landing)
+    if held is not None:
+        done = Landed(action, held)
+        yield lambda: done
+        return
+    rows = _rows(frame)
+    check_columns(rows.names)
+    check_error_column(rows.types().get(ERROR), None)
+    with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
+        yield lambda: target.commit(staged, landing)
 
 
 def _rows(value: Any) -> Rows:

@@ -1,6 +1,7 @@
 """Merges of the changes of a range: nothing is run if the table holds the range, and the commit checks it again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -124,7 +125,8 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
     check_history(named, rules)
     target, merge = merge_target(named), Merge(landing, rules)
     if not is_spark(changes):
-        return _merge_local(changes, target, merge)
+        with _staged_local(changes, target, merge) as show:
+            return show()
     if rules.order_by is not None:
         from pravega_jobs.merging.row_frames import changes_of_frame
 
@@ -144,8 +146,20 @@ def merge_changes(changes: Any, table: LandingTable | str, landing: Landing, rul
         return target.commit(staged, merge, in_order=in_order)
 
 
-def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
-    """Merge a table of this process, whose changes DuckDB reduces or sorts."""
+@contextmanager
+def staged_merge(
+    changes: Any, table: LandingTable, landing: Landing, rules: MergeRules
+) -> Iterator[Callable[[], Merged]]:
+    """Stage the changes of a table of this process, and give a function that merges them, as `merge_changes` does."""
+    check_history(table, rules)
+    target, merge = merge_target(table), Merge(landing, rules)
+    with _staged_local(changes, target, merge) as show:
+        yield show
+
+
+@contextmanager
+def _staged_local(changes: Any, target: MergeTarget, merge: Merge) -> Iterator[Callable[[], Merged]]:
+    """Stage the changes of a table of this process, which DuckDB reduces or sorts."""
     from pravega_jobs.debezium.changes.metadata import UNCHANGED
     from pravega_jobs.landing.local_rows import LocalRows
     from pravega_jobs.merging.local_changes import changes_to_merge
@@ -159,8 +173,10 @@ def _merge_local(changes: Any, target: MergeTarget, merge: Merge) -> Merged:
     in_order = merge.rules.needs_order or lacks_values
     held = target.decide(merge, in_order=in_order)
     if held is not None:
-        return Merged(Action.NOTHING, held)
+        done = Merged(Action.NOTHING, held)
+        yield lambda: done
+        return
     with changes_to_merge(changes, merge.rules) as reduced:
         merge, rows = replace(merge, snapshot=reduced.snapshot), LocalRows(reduced.rows)
         with target.staged(rows, merge, shared=False) as staged:
-            return target.commit(staged, merge, in_order=in_order)
+            yield lambda: target.commit(staged, merge, in_order=in_order)

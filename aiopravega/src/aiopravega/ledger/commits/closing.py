@@ -38,6 +38,11 @@ async def close_write(
     while True:
         try:
             job = await protocol.begin(sink, write_id, uuid4(), generation, others)
+            if job.done is not None and job.done.waiting_tables:
+                raise PartialCommitError(
+                    f"{job} is in its streams, and not in {' and '.join(job.done.waiting_tables)}: only the same write "
+                    "can put it there. Run its task again"
+                )
             if job.done is not None:
                 return job.done
             if job.lost is not None:

@@ -1,4 +1,4 @@
-"""The state of a write, and its contents: partitions, further streams, and the errors of its source. No I/O."""
+"""The state of a write, and its contents: partitions, further streams, tables, the errors of its source. No I/O."""
 
 from enum import StrEnum
 from typing import Self
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from aiopravega.ledger.stored_json import StoredStream
+from aiopravega.ledger.stored_json import StoredStream, StoredTime
 
 
 class CommitState(StrEnum):
@@ -82,3 +82,20 @@ class OtherSink(BaseModel):
     start: str | None = None
     end: str | None = None
     errors: WriteErrors | None = None
+
+
+class TableSink(BaseModel):
+    """A table among the sinks of a write, which gets its rows when the write is decided, by the write's own job.
+
+    `target` is the location of the table, without secrets; `consumer`, `interval` and `generation` are those of the
+    rows that it holds then. `landed_at` is the time at which the job found them there; None: it has not, as far as is
+    known. Others cannot do it, since only the job has the rows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target: str = Field(min_length=1)
+    consumer: str = Field(min_length=1)
+    interval: str = Field(min_length=1)
+    generation: int = Field(default=1, ge=1)
+    landed_at: StoredTime | None = None

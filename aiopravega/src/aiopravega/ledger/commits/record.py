@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
-from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, TableSink, WriteErrors
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.ledger.commits.keys import described
 from aiopravega.ledger.stored_json import (
@@ -51,6 +51,7 @@ class CommitRecord(BaseModel):
 
     `sink` is its stream. A write into several streams is decided by one record, that of the first stream by name;
     `others` are the further ones. Each of them has a record in the state `part`, whose `main` is the first stream.
+    `tables` get their rows after it is decided.
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
     name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
@@ -86,6 +87,7 @@ class CommitRecord(BaseModel):
     earlier: tuple["CommitRecord", ...] = ()
     others: tuple[OtherSink, ...] = ()
     main: StoredStream | None = None
+    tables: tuple[TableSink, ...] = ()
 
     @model_validator(mode="after")
     def _check_earlier(self) -> Self:
@@ -133,12 +135,23 @@ class CommitRecord(BaseModel):
         changes: dict[str, object] = {
             "partitions": parts,
             "others": (),
+            "tables": (),
             "earlier": tuple(record.of(stream) for record in self.earlier),
         }
         if mine is not None:
             changes |= {name: getattr(mine, name) for name in ("incarnation", "start", "end", "errors")}
             changes["sink"] = stream
         return self.model_copy(update=changes)
+
+    @property
+    def waiting_tables(self) -> tuple[str, ...]:
+        """The locations of the tables that do not have their rows, as far as is known."""
+        return tuple(table.target for table in self.tables if table.landed_at is None)
+
+    def landed(self, at: datetime) -> Self:
+        """The same record with the rows in all of its tables."""
+        tables = tuple(each.model_copy(update={"landed_at": each.landed_at or at}) for each in self.tables)
+        return self.model_copy(update={"tables": tables})
 
     @property
     def generation(self) -> int:
@@ -281,7 +294,9 @@ class StoredCommit:
 
 def _expiry(record: CommitRecord) -> datetime | None:
     """The time from which a generation may be forgotten, by its own record."""
-    if record.done_at is None or record.retain is None or (record.witnessed_at is None and record.total_events):
+    if record.done_at is None or record.retain is None or record.waiting_tables:
+        return None
+    if record.witnessed_at is None and record.total_events:
         return None
     try:
         return max(record.done_at, record.witnessed_at or record.done_at) + timedelta(seconds=record.retain)

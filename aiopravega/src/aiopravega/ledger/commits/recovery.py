@@ -43,6 +43,7 @@ class Standing(StrEnum):
 
     DONE = "done"
     UNDECIDED = "undecided"  # its stream was to have a part of a write that was not decided, as far as is known
+    TABLES = "without its tables"  # done in its streams; its tables do not have their rows, as far as is known
     UNFINISHED = "unfinished"  # decided; all of it is committed, or can be
     LOST = "lost"  # decided, but none of its events is visible
     PARTIAL = "partial"  # some of it is visible, and the rest is lost
@@ -54,6 +55,7 @@ class Standing(StrEnum):
 ADVICE = {
     Standing.DONE: "nothing to do",
     Standing.UNDECIDED: "start the write into all of its streams again. To write to this one alone: `resolve --forget`",
+    Standing.TABLES: "start the write again: it puts the rows into its tables. If they are there, say `resolve --done`",
     Standing.UNFINISHED: "start the write again, or say `finish`: it is finished then",
     Standing.LOST: "start the write again: it is written from the beginning",
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
@@ -61,7 +63,7 @@ ADVICE = {
     Standing.GONE: "nothing to do",
     Standing.CLOSED: "nothing to do: another run has its range",
 }
-_NOTHING_MORE: Final = frozenset({Standing.DONE, Standing.GONE, Standing.CLOSED})
+_NOTHING_MORE: Final = frozenset({Standing.DONE, Standing.TABLES, Standing.GONE, Standing.CLOSED})
 _BY_VERDICT = {
     Verdict.WHOLE: Standing.UNFINISHED,
     Verdict.LOST: Standing.LOST,
@@ -111,7 +113,7 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
         return Inspection(stored, Standing.GONE, {})
     verdict = judge(states.values())
     if record.state is CommitState.DONE and verdict in (Verdict.WHOLE, Verdict.FORGOTTEN):
-        return Inspection(stored, Standing.DONE, states)
+        return Inspection(stored, Standing.TABLES if record.waiting_tables else Standing.DONE, states)
     return Inspection(stored, _BY_VERDICT[verdict], states)
 
 
@@ -132,6 +134,9 @@ async def resolve(
         TableConflictError: the record has changed meanwhile.
     """
     record = found.record
+    if decision is Resolution.DONE and found.standing is Standing.TABLES:
+        await table.amend(found.stored, record.landed(datetime.now(UTC)))
+        return
     if decision is not Resolution.FORGET and record.state is CommitState.DONE:
         raise LedgerError(f"{record.name} is done already; it can only be forgotten")
     if found.standing is Standing.UNDECIDED and decision is not Resolution.FORGET:

@@ -204,6 +204,22 @@ class CommitTable:
         await self._remove_pending(record)
         return finished
 
+    async def landed(self, record: CommitRecord) -> CommitRecord:
+        """Note that the tables of a write that is done have their rows.
+
+        Raises:
+            WriteSupersededError: the record was forgotten or replaced meanwhile.
+        """
+        while True:
+            found = await self.lookup(record.sink, record.write_id)
+            if found is None or (found.record.generation, found.record.attempt) != (record.generation, record.attempt):
+                tables = " and ".join(record.waiting_tables)
+                raise WriteSupersededError(f"{record.name}: its record was replaced while its rows went into {tables}")
+            if not found.record.waiting_tables:
+                return found.record
+            with suppress(TableConflictError):
+                return (await self.amend(found, found.record.landed(datetime.now(UTC)))).record
+
     async def _remove_pending(self, record: CommitRecord) -> None:
         """Remove the entry of a pending attempt that nobody needs to finish; errors are logged, not raised."""
         try:

@@ -44,6 +44,8 @@ async def wait_visible(
             why = f"the ledger does not know generation {generation}"
         elif record.state is not CommitState.DONE:
             why = f"it is {record.state.value}: its writer, or the next one, completes it"
+        elif record.waiting_tables:
+            why = f"its rows are not in {' and '.join(record.waiting_tables)} yet: its job, run again, puts them there"
         else:
             waiting = await _waiting(controller, record)
             if not waiting:

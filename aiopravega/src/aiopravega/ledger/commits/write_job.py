@@ -13,7 +13,7 @@ from typing import Self
 from uuid import UUID
 
 from aiopravega.errors import GenerationError, PartialCommitError, SinksError, WriteClosedError
-from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, WriteErrors
+from aiopravega.ledger.commits.contents import CommitState, OtherSink, PartitionCommit, TableSink, WriteErrors
 from aiopravega.ledger.commits.keys import described
 from aiopravega.ledger.commits.record import CommitRecord, StoredCommit
 from aiopravega.ledger.commits.same_rows import completed
@@ -48,7 +48,8 @@ class WriteJob:
     in seconds. `generation` is 1 for the first rows under the write id; the next one replaces the record of the one
     before it, and keeps that. `errors` are the errors of the first stream's source, which are in their stream before it
     is committed.
-    `joined` are the further streams of a write into several; `sink` is the first one by its name.
+    `joined` are the further streams of a write into several; `sink` is the first one by its name. `tables` get their
+    rows after it is committed.
     """
 
     sink: StreamName
@@ -62,6 +63,7 @@ class WriteJob:
     done: CommitRecord | None = None
     errors: WriteErrors | None = None
     joined: tuple[JoinedStream, ...] = ()
+    tables: tuple[TableSink, ...] = ()
 
     @property
     def streams(self) -> tuple[StreamName, ...]:
@@ -80,6 +82,18 @@ class WriteJob:
         """The job with the errors of the sources of its streams."""
         joined = tuple(replace(one, errors=found.get(one.stream)) for one in self.joined)
         return replace(self, errors=found.get(self.sink), joined=joined)
+
+    def with_tables(self, tables: Sequence[TableSink]) -> Self:
+        """The job with the tables that get rows of the write.
+
+        Raises:
+            SinksError: under the write id, rows went to other tables.
+        """
+        known = self.done or (None if self.lost is None or self.replaces is None else self.replaces.record)
+        if known is not None and {each.target for each in known.tables} != {each.target for each in tables}:
+            before = " and ".join(each.target for each in known.tables) or "no table"
+            raise _other_sinks(self, f"its rows went to {before} as well, and are to go to other tables now")
+        return replace(self, tables=tuple(tables))
 
     def when_done(self, record: CommitRecord) -> Self:
         """The job of a write that is done, by this record: it has nothing to write."""
@@ -151,9 +165,9 @@ def check_streams(job: WriteJob) -> None:
         if record is None or record.main == job.sink != record.sink or record.state is CommitState.REOPENED:
             continue
         if record.main is not None:
-            raise _other_streams(job, f"{record.sink} has a part of it, and {record.main} has its record")
+            raise _other_sinks(job, f"{record.sink} has a part of it, and {record.main} has its record")
         if record.sink != job.sink or record.streams != job.streams:
-            raise _other_streams(job, f"it was written to {' and '.join(map(str, record.streams))}")
+            raise _other_sinks(job, f"it was written to {' and '.join(map(str, record.streams))}")
     if found is None or not found.others:
         return
     there = {job.sink: job.incarnation} | {one.stream: one.incarnation for one in job.joined}
@@ -167,9 +181,9 @@ def check_streams(job: WriteJob) -> None:
         )
 
 
-def _other_streams(job: WriteJob, what: str) -> SinksError:
+def _other_sinks(job: WriteJob, what: str) -> SinksError:
     return SinksError(
-        f"{job}: a write with this id is known, and {what}. Nothing was written: the streams of a write are decided "
+        f"{job}: a write with this id is known, and {what}. Nothing was written: the sinks of a write are decided "
         "together, and stay the same under its id. Give the write another id; or, if what is there is to be written "
         "again, remove it downstream and say `pravega ledger resolve --forget`"
     )
@@ -230,6 +244,7 @@ def prepared(
         witnessed_at=witnessed_at,
         start=starts[0],
         errors=errors[0],
+        tables=job.tables,
         earlier=earlier_of(job),
         others=tuple(
             OtherSink(stream=one.stream, incarnation=one.incarnation, start=start, errors=its)

@@ -12,7 +12,7 @@ from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.scenario import Scenario
 from tests.unit.aiopravega.ledger.model.search import search
-from tests.unit.aiopravega.ledger.model.sinks import Sinks
+from tests.unit.aiopravega.ledger.model.sinks import TABLE, Sinks
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 
@@ -109,6 +109,18 @@ PLANTED = [
         planted_writes.commits_the_first_stream_only,
         Sinks("a write into both", drivers=1, rows=2, faults=0),
         "recovered",
+    ),
+    Planted(
+        "done counts for the tables as well",
+        planted_writes.takes_done_for_landed,
+        Sinks("a write into both and a table", drivers=1, rows=2, faults=0, tables=(TABLE,)),
+        "the record says that the table has its rows",
+    ),
+    Planted(
+        "the record does not name its tables",
+        planted_writes.forgets_the_tables_of_a_write,
+        Sinks("a write into both and a table", drivers=1, rows=2, faults=0, tables=(TABLE,)),
+        "the table lacks its rows",
     ),
     Planted(
         "a record expires by the machine's clock",

@@ -221,3 +221,14 @@ def expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:
 
 def expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(cleanup, "certain_time", lambda witnessed_at: witnessed_at)
+
+
+def takes_done_for_landed(patch: pytest.MonkeyPatch) -> None:
+    """Whoever completes the streams says that the tables have their rows."""
+    real = CommitRecord.done
+    patch.setattr(CommitRecord, "done", lambda self, at, *ends: real(self, at, *ends).landed(at))
+
+
+def forgets_the_tables_of_a_write(patch: pytest.MonkeyPatch) -> None:
+    """The record does not name the tables, so that nobody knows that they wait."""
+    patch.setattr(WriteJob, "with_tables", lambda self, _: self)

@@ -59,6 +59,8 @@ class Server:
     versions: dict[tuple[str, bytes], int] = field(default_factory=dict)
     transactions: dict[UUID, Held] = field(default_factory=dict)
     visible: tuple[str, ...] = ()
+    # The rows that a table of another system holds; what is landed again changes nothing.
+    landed: tuple[str, ...] = ()
     time: float = _START
     store_ahead: float = 0.0
 
@@ -81,6 +83,7 @@ class Server:
                 tuple(sorted(self.entries.items())),
                 tuple(sorted(self.transactions.items())),
                 self.visible,
+                self.landed,
                 self.time,
                 self.store_ahead,
             )
@@ -205,6 +208,10 @@ class Server:
         """Put a row into an open transaction."""
         held = self.transactions[txn]
         self.transactions[txn] = held._replace(rows=(*held.rows, row))
+
+    def land(self, rows: str) -> None:
+        """Have a table hold rows, once, as landings do."""
+        self.landed = tuple(sorted({*self.landed, rows}))
 
     # --- the segment store --------------------------------------------------------------------------------------
 

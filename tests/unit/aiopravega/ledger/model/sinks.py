@@ -9,13 +9,15 @@ from tests.unit.aiopravega.ledger.model.machine import Process, Question
 from tests.unit.aiopravega.ledger.model.scenario import Event
 from tests.unit.aiopravega.ledger.model.search import run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
-from tests.unit.aiopravega.ledger.model.writes import SINK, Result, Writes, attempt_of, hash_of
+from tests.unit.aiopravega.ledger.model.writes import SINK, Result, Writes, attempt_of, hash_of, rows_of_table
 
 from aiopravega import StreamName
 from aiopravega.errors import PartialCommitError, PravegaError, SinksError, WriteSupersededError
-from aiopravega.ledger import PartitionCommit
+from aiopravega.ledger import CommitRecord, PartitionCommit, TableSink
+from aiopravega.ledger.commits.keys import is_record
 
 SECOND: Final = StreamName("examples", "weather")
+TABLE: Final = TableSink(target="delta:/lake/delays", consumer="lake", interval="daily")
 _LEASE_MS: Final = 60_000
 _ALONE: Final = "row of a write to the second stream alone"
 
@@ -68,8 +70,20 @@ class Sinks(Writes):
 
     def check(self, server: Server, processes: list[Process]) -> None:
         super().check(server, [process for process in processes if process.name != "alone"])
+        if self.tables:
+            self._check_tables(server)
         if _ALONE in server.visible:
             assert len(server.visible) == 1, f"doubled, by a write to one of the streams: {server.visible}"
+
+    def _check_tables(self, server: Server) -> None:
+        """Check that the table has rows of a decided write only, and that no record says it while it does not."""
+        records = [CommitRecord.from_json(value) for (_, key), (value, _) in server.entries.items() if is_record(key)]
+        for record in (one for each in records for one in each.generations):
+            rows = rows_of_table(record.generation)
+            if record.tables and not record.waiting_tables:
+                assert rows in server.landed, f"the record says that the table has its rows: {server.landed}"
+            if rows in server.landed and record.tables and not self.changes_ended:
+                super()._check_whole(server, record.generation, "the table has its rows")
 
     def _check_whole(self, server: Server, generation: int, why: str) -> None:
         if server.again:  # what was in the second stream is gone with it
@@ -77,6 +91,8 @@ class Sinks(Writes):
             assert len(rows) == generation, f"{why}: {server.visible}"
             return
         super()._check_whole(server, generation, why)
+        if self.tables:
+            assert rows_of_table(generation) in server.landed, f"{why}: the table lacks its rows"
 
     def recover(self, server: Server, late: list[Question]) -> None:
         if not (self.alone or server.again):

@@ -16,7 +16,7 @@ from tests.unit.aiopravega.ledger.model.retention import check_all
 from tests.unit.aiopravega.ledger.model.retries import Retries
 from tests.unit.aiopravega.ledger.model.scenario import Scenario
 from tests.unit.aiopravega.ledger.model.search import search
-from tests.unit.aiopravega.ledger.model.sinks import Sinks
+from tests.unit.aiopravega.ledger.model.sinks import TABLE, Sinks
 from tests.unit.aiopravega.ledger.model.writes import Writes
 
 from aiopravega.ledger import ClaimantState
@@ -37,6 +37,7 @@ QUICK = [
     Sinks("a write into two streams, and one to the second alone", drivers=1, rows=2, faults=0, alone=True),
     Sinks("one driver, two streams, the second one is made again", drivers=1, rows=2, faults=1, remade=True),
     Sinks("a write into two streams, finished by another one", drivers=1, rows=2, faults=0, other=True),
+    Sinks("a write into two streams and a table, a fault", drivers=1, rows=2, faults=1, tables=(TABLE,)),
     Intervals("two claims of an interval", (("mon", CLAIM), ("mon", CLAIM)), faults=0),
     Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
     Claims("a run into two sinks", (MON,), faults=0),
@@ -74,6 +75,9 @@ LARGE = [
     Sinks("one driver, two streams, transactions are forgotten, two faults", drivers=1, rows=2, faults=2, forgets=True),
     Sinks("a driver and a rebuild, two streams", rows=2, faults=0, rebuild=True),
     Sinks("a write into two streams, finished by another one, a fault", drivers=1, rows=2, faults=1, other=True),
+    Sinks("two drivers, two streams and a table", rows=2, faults=0, tables=(TABLE,)),
+    Sinks("two drivers, two streams and a table, a fault", rows=2, faults=1, tables=(TABLE,), in_turn=True),
+    Sinks("two streams and a table, finished by another one", drivers=1, rows=2, faults=1, tables=(TABLE,), other=True),
     Intervals("two runs of a chain", (("mon", WAIT), ("tue", TAKE_OVER)), faults=0),
     Intervals("two runs of an interval, a fault", (("mon", WAIT), ("mon", WAIT)), faults=1),
     Intervals("taken over while its run wakes up, a fault", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 1),

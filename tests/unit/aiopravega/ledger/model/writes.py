@@ -14,7 +14,7 @@ from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import StreamName
 from aiopravega.errors import PartialCommitError, PravegaError, TransactionAbortedError
-from aiopravega.ledger import PartitionCommit
+from aiopravega.ledger import CommitRecord, PartitionCommit, TableSink
 from aiopravega.ledger.commits.keys import KEY_LENGTH
 
 SINK: Final = StreamName("examples", "delays")
@@ -52,6 +52,8 @@ class Writes(Scenario):
     rebuild: bool = False
     other: bool = False
 
+    # The tables that get rows when the write is done.
+    tables: tuple[TableSink, ...] = ()
     # The further streams of the write, as `begin` takes them.
     others: tuple[tuple[StreamName, ...], ...] = ()
     # The stream of the other write that finishes what others have left.
@@ -108,7 +110,9 @@ class Writes(Scenario):
         ledger = process.client.commit_ledger(SINK.scope)
         protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
         found = await protocol.begin(SINK, "daily", attempt_of(process.name), generation, *self.others)
+        found = found.with_tables(self.tables)
         if found.done is not None:
+            await self._land(process, found.done)
             return DONE, found.done.incarnation, generation
         parts = [await self._task(process, part, number) for part in range(self.rows) if found.needs(part)]
         try:
@@ -116,7 +120,14 @@ class Writes(Scenario):
         except PravegaError:
             await protocol.abandon(found, {part.txn_id: found.stream_of(part) for part in parts})
             raise
+        await self._land(process, record)
         return DONE, record.incarnation, generation
+
+    async def _land(self, process: Process, record: CommitRecord) -> None:
+        """What a write into streams and tables does when it is done, as `write_streams` does it."""
+        if record.waiting_tables:
+            process.server.land(rows_of_table(record.generation))
+            await process.client.commit_ledger(SINK.scope).landed(record)
 
     async def _finish(self, process: Process) -> Result:
         """What each writer to the stream does first."""
@@ -186,6 +197,10 @@ class Writes(Scenario):
 
 def _row(number: int, generation: int) -> str:
     return f"row {number} of generation {generation}"
+
+
+def rows_of_table(generation: int) -> str:
+    return f"rows of generation {generation}"
 
 
 def _end_leases(server: Server, txns: Iterable[UUID]) -> None:
