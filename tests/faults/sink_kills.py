@@ -4,10 +4,13 @@ A write is killed as `kill -9` does: right before or right after a request, one 
 random one. Then the same write is repeated, maybe killed once more before; or another process finishes what is decided,
 at one of the streams; or nobody does anything but the writes that come later. Pravega's official Python client reads
 the streams in the end: each write is in all three, each event once and those of a key in their order, or in none of
-them; a write that was repeated is in all. Prints its seed and counts; its status is 1 if a write was wrong.
+them; a write that was repeated is in all. With `--table`, each write also has rows in a table: they are there once, if
+the write was repeated, and never before the streams have theirs. Prints its seed and counts; its status is 1 if a write
+was wrong.
 """
 
 import argparse
+import json
 import random
 import signal
 import subprocess
@@ -20,7 +23,7 @@ from itertools import count as numbers
 from pathlib import Path
 
 from tests.faults.field import read_officially
-from tests.faults.sink_writes import SCOPE, STREAMS, write, wrong
+from tests.faults.sink_writes import SCOPE, STREAMS, write, wrong, wrong_in_table
 from tests.faults.steps import Steps
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
@@ -41,13 +44,15 @@ class Killing:
         client: a client of the server.
         folder: where the steps of a run are counted.
         chance: the random numbers.
+        table: the text of a table that gets rows as well; None: none does.
     """
 
-    def __init__(self, client: PravegaClient, folder: Path, chance: random.Random) -> None:
-        self.client, self.steps, self.chance = client, Steps(folder), chance
-        self.counts, self.must_be_there = Counter[str](), dict[str, bool]()
+    def __init__(self, client: PravegaClient, folder: Path, chance: random.Random, table: str | None) -> None:
+        self.client, self.steps, self.chance, self.table = client, Steps(folder), chance, table
+        self.counts, self.must_be_there, self.in_tables = Counter[str](), dict[str, bool](), dict[str, bool]()
         self.at_requests, self.requests = numbers(1), 0
         command = [sys.executable, "-m", "tests.faults.sink_writes", client.config.controller_uri, str(folder)]
+        command += [] if table is None else [table]
         self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def one(self, name: str) -> bool:
@@ -61,11 +66,12 @@ class Killing:
         if way == "killed again and repeated":
             self._is_killed(name, *self._planned())
         if way in ("repeated", "killed again and repeated"):
-            write(self.client, name)
+            write(self.client, name, self.table)
         if way == "finished by another":
             way += ", whole" if self._is_finished(name) else ", nothing"
         self.counts[way] += 1
         self.must_be_there[name] = way != "left to later writes" and not way.endswith("nothing")
+        self.in_tables[name] = way.endswith(("repeated", "lived"))
         return is_killed
 
     def end(self) -> None:
@@ -92,8 +98,8 @@ class Killing:
         self.client.commit_ledger(SCOPE).protocol().finish_unfinished(stream)
         try:
             self.client.visible_write(stream, name)
-        except NotVisibleError:
-            return False
+        except NotVisibleError as error:
+            return "its rows are not in" in str(error)
         return True
 
 
@@ -102,6 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--table", action="store_true", help="write rows into a table as well")
     parser.add_argument("--minutes", type=float, default=600.0, help="end earlier, with fewer kills")
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
@@ -113,7 +120,8 @@ def main() -> int:
         client.create_scope(SCOPE)
         for stream in STREAMS:
             client.create_stream(StreamName(SCOPE, stream), ScalingPolicy.fixed(2))
-        killing = Killing(client, folder, random.Random(given.seed))
+        table = f"parquet:{folder / 'table'}" if given.table else None
+        killing = Killing(client, folder, random.Random(given.seed), table)
         stack.callback(killing.end)
         for number in numbers():
             if killed >= given.kills or time.monotonic() - started > given.minutes * 60:
@@ -122,9 +130,12 @@ def main() -> int:
             if not number % 50:
                 print(f"{killed} kills after {(time.monotonic() - started) / 60:.1f} minutes", flush=True)
         killing.must_be_there["the last one"] = True
-        write(client, "the last one")  # which finishes what is left
+        write(client, "the last one", table)  # which finishes what is left
         contents = read_officially(client.config, SCOPE, STREAMS, folder)
-    mistakes = list(wrong(contents, killing.must_be_there))
+        mistakes = list(wrong(contents, killing.must_be_there))
+        if table is not None:
+            there = {json.loads(event)["write"] for events in contents.values() for event in events}
+            mistakes += wrong_in_table(table, there, killing.in_tables)
     for mistake in mistakes:
         print(f"WRONG {mistake}")
     counts = ", ".join(f"{number} {way}" for way, number in sorted(killing.counts.items()))

@@ -1,4 +1,4 @@
-"""Writes into three streams, in forks that may be killed; see `sink_kills`."""
+"""Writes into three streams, and maybe a table, in forks that may be killed; see `sink_kills`."""
 
 import json
 import os
@@ -25,17 +25,22 @@ def events_of(write: str, stream: str) -> list[dict[str, object]]:
     return [{"write": write, "of": stream, "row": row, "routing_key": str(row % KEYS)} for row in range(some)]
 
 
-def write(client: "PravegaClient", name: str) -> None:
-    """Write, as a job does."""
+def write(client: "PravegaClient", name: str, table: str | None = None) -> None:
+    """Write, as a job does; into a table as well, if its text is given."""
     import pyarrow as pa
 
     from pravega_jobs.frames import write_streams
 
     rows = {f"{SCOPE}/{stream}": pa.Table.from_pylist(events_of(name, stream)) for stream in STREAMS}
-    write_streams(client, rows, name)
+    if table is None:
+        write_streams(client, rows, name)
+        return
+    head = client.head(f"{SCOPE}/{STREAMS[0]}").to_text()
+    rows[table] = pa.Table.from_pylist(events_of(name, table)).drop_columns("routing_key")
+    write_streams(client, rows, name, cuts={"start": head, "end": head}, consumer="kills", interval=name)
 
 
-def serve(uri: str, folder: str) -> None:
+def serve(uri: str, folder: str, table: str | None = None) -> None:
     """Write once for each line of the input, in a fork that may be killed."""
     os.environ[VARIABLE] = folder
     count()  # before the modules are imported whose requests it counts
@@ -48,7 +53,7 @@ def serve(uri: str, folder: str) -> None:
         if child == 0:
             try:
                 with PravegaClient(PravegaConfig(controller_uri=uri)) as client:
-                    write(client, line.strip())
+                    write(client, line.strip(), table)
             except BaseException:  # noqa: BLE001  the fork must end here, whatever it was
                 traceback.print_exc()
                 os._exit(1)
@@ -75,6 +80,21 @@ def wrong(contents: Mapping[str, Iterable[bytes]], must_be_there: Mapping[str, b
                 rows = [event["row"] for event in found[name][stream] if event["row"] % KEYS == key]  # type: ignore[operator]  # a number
                 if rows != [event["row"] for event in expected if event["routing_key"] == str(key)]:
                     yield f"{name!r} has the rows {rows} of key {key} in {stream}, and is in {sorted(found[name])}"
+
+
+def wrong_in_table(table: str, in_streams: Iterable[str], must_be_there: Mapping[str, bool]) -> Iterator[str]:
+    """Say what is wrong of the writes, by what the table has; `in_streams` are those that the streams have."""
+    from pravega_jobs.landing import table_of
+
+    target = table_of(table)
+    held = {each.interval: each.rows for each in target.holdings()}
+    rows, decided = target.rows() or {}, set(in_streams)
+    for name in held.keys() - decided:
+        yield f"{name!r} is in the table, and not in the streams"
+    for name, needed in must_be_there.items():
+        expected = len(events_of(name, table))
+        if (needed or name in held) and (held.get(name), rows.get(("kills", name))) != (expected, expected):
+            yield f"{name!r} has {rows.get(('kills', name))} rows in the table, whose note has {held.get(name)}"
 
 
 if __name__ == "__main__":
