@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -47,8 +48,8 @@ def divide(client, scope, rides):
             late = pa.compute.field("late") == 1
             streams = {f"{scope}/punctual": rows.filter(~late), f"{scope}/late": rows.filter(late)}
             by_key = {table: RowsByKey(rows, ["id"], {"order_by": ["late"]}) for table in given.pop("by_key", ())}
-            cuts = {"cuts": taken.range, "consumer": "divide", "interval": "monday"}
-            sinks = streams | dict.fromkeys(tables, rows) | by_key
+            cuts: dict[str, Any] = {"cuts": taken.range, "consumer": "divide", "interval": "monday"}
+            sinks: dict[Any, Any] = streams | dict.fromkeys(tables, rows) | by_key
             return write_streams(client, sinks, write_id, generation=generation, **cuts | given)
 
     return divide
