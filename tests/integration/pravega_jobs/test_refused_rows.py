@@ -80,9 +80,9 @@ def test_events_of_refused_rows_are_letters_once(client, scope, clean, events):
 def test_rows_that_do_not_pass_a_check_are_replayed_by_other_code(scope, clean, tmp_path, monkeypatch):
     target = StreamName(scope, "clean")
     record = clean().record
-    # 4 without a price, 3 with a negative one, and one that is not JSON.
-    assert (record.total_events, record.errors.rows) == (33, 8)
-    assert states(target) == [("monday", 1, "counted", 8)]
+    # 4 without a price, 3 with a negative one, one for nothing, and one that is not JSON.
+    assert (record.total_events, record.errors.rows) == (32, 9)
+    assert states(target) == [("monday", 1, "counted", 9)]
     assert "does not pass check 'a price'" in run("dead", "show", f"stream:{target}")[1]
     (tmp_path / "mending.py").write_text(
         "import pyarrow as pa, pyarrow.compute as pc\n\n"
@@ -93,11 +93,11 @@ def test_rows_that_do_not_pass_a_check_are_replayed_by_other_code(scope, clean, 
     monkeypatch.chdir(tmp_path)
     replay = ("dead", "replay", f"stream:{target}", "-o", "decode=json", "-o", "columns=id long, price double")
     assert run(*replay, "--with", "mending:mend", "--yes")[0] == 1  # one is left
-    assert states(target) == [("monday", 1, "counted", 1), ("monday", 1, "replayed", 8)]
+    assert states(target) == [("monday", 1, "counted", 1), ("monday", 1, "replayed", 9)]
 
 
 def test_refused_rows_need_a_place_and_a_pointer(client, scope, orders, clean, events):
-    with pytest.raises(TooManyErrorsError, match="8 of 41 rows are errors"):
+    with pytest.raises(TooManyErrorsError, match="9 of 41 rows are errors"):
         clean(most_errors="19%")
     assert events(StreamName(scope, "clean")) == []
     with pytest.raises(ConfigurationError, match="does not fit|null"):
