@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pravega.write.framing import frame_events
-from pyspark_pravega.write.partition import positions_of
+from pyspark_pravega.write.lanes import positions_of
 from pyspark_pravega.write.row_hashes import RowTally
 
 _CHUNK_BYTES: Final = 4_000_000  # what a task has at a time, for a stream of four segments

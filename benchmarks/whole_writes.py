@@ -33,6 +33,7 @@ from benchmarks.processes import cpu_seconds
 from pravega_emulator import PravegaEmulator
 from pyspark_pravega.write import partition
 from pyspark_pravega.write.columns import SinkColumns
+from pyspark_pravega.write.lanes import chunks
 from pyspark_pravega.write.row_hashes import RowTally
 
 _SEGMENTS: Final = 4
@@ -81,7 +82,7 @@ def write(client: PravegaClient, stream: StreamName, rows: pa.RecordBatch, tally
     columns = SinkColumns.find(StructType().add("event", BinaryType()))
     with mock.patch.object(partition, "RowTally", tally):
         writer = partition.TransactionWriter(transaction, columns)
-    for chunk in partition.chunks([rows], _CHUNK_BYTES):
+    for chunk in chunks([rows], _CHUNK_BYTES):
         writer.write(chunk)
     transaction.flush()
     transaction.detach()

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from aiopravega.errors import ConfigurationError
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import driver
-from pyspark_pravega.write.columns import sink_columns
+from pyspark_pravega.write.columns import all_columns
 from pyspark_pravega.write.partition import PartitionResult
 from pyspark_pravega.write.row_errors import RowErrors
 from pyspark_pravega.write.task import LatestTime, TaskMessage, latest_of, messages_of, write_partition, write_plain
@@ -40,7 +40,7 @@ class PravegaBatchWriter(DataSourceArrowWriter):
                 "a stream cannot be overwritten: use mode('append'). To start again, delete the stream or truncate it."
             )
         self._options = WriteOptions.parse(options)
-        self._columns = sink_columns(self._options, self._options.errors.rows(schema))
+        self._columns = all_columns(self._options, schema)
         client = cluster(self._options.config).client
         warning = driver.prepare(client, self._options)
         if warning is not None:
@@ -53,14 +53,14 @@ class PravegaBatchWriter(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition; called in a task."""
         client = cluster(self._options.config).client
-        latest = LatestTime(self._columns, self._options.times.unit)
+        latest = LatestTime(self._columns[0], self._options.times.unit)
         if self._job is None:
-            write_plain(client, self._options, self._columns, latest.over(iterator))
-            return TaskMessage(PartitionResult(), self._options.write_id, latest.time)
+            write_plain(client, self._options, self._columns[0], latest.over(iterator))
+            return TaskMessage([PartitionResult()], self._options.write_id, latest.time)
         errors = RowErrors(self._options.errors)
         rows = latest.over(errors.over(iterator))
-        partition = errors.beside(write_partition(client, self._options, self._columns, self._job, rows))
-        return TaskMessage(partition, self._options.write_id, latest.time)
+        partitions = errors.beside(write_partition(client, self._options, self._columns, self._job, rows))
+        return TaskMessage(partitions, self._options.write_id, latest.time)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
@@ -80,4 +80,4 @@ class PravegaBatchWriter(DataSourceArrowWriter):
 
 
 def _partitions(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionResult]:
-    return [message.partition for message in messages_of(messages)]
+    return [each for message in messages_of(messages) for each in message.partitions]

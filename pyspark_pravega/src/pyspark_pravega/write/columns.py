@@ -138,6 +138,14 @@ class SinkColumns:
         return None if micros is None else micros * TimeUnit.US // unit
 
 
+def all_columns(options: WriteOptions, schema: StructType) -> list[SinkColumns]:
+    """The columns of the rows for each stream of a write; see `sink_columns`."""
+    rows = options.errors.rows(schema)
+    if options.division is not None:
+        rows = options.division.rows(rows)
+    return [sink_columns(replace(options, stream=stream), rows) for stream in options.streams]
+
+
 def sink_columns(options: WriteOptions, schema: StructType) -> SinkColumns:
     """Find and check the columns of a write; a schema that the registry lacks is registered.
 

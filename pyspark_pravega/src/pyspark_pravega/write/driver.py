@@ -21,6 +21,7 @@ from aiopravega.ledger import (
     check_same_errors,
     refuse_used,
 )
+from aiopravega.names import StreamName
 from pyspark_pravega.write.partition import PartitionResult
 from pyspark_pravega.write.row_errors import errors_of
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
@@ -36,14 +37,13 @@ _MEGABYTE: Final = 1_000_000
 _MILLISECOND: Final = 1_000_000  # nanoseconds
 
 
-def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
-    """Make scope and stream if the options allow it.
+def prepare_stream(client: PravegaClient, options: WriteOptions, stream: StreamName) -> None:
+    """Make a stream and its scope if the options allow it.
 
     Raises:
         ScopeNotFoundError: the scope is missing, and may not be made.
         StreamNotFoundError: the stream is missing, and may not be made.
     """
-    stream = options.stream
     if not client.stream_exists(stream):
         if not options.create_stream:
             raise StreamNotFoundError(
@@ -72,9 +72,9 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
     Raises:
         StreamSealedError: the stream is sealed.
     """
-    stream = options.stream
-    if client.is_sealed(stream):
-        raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
+    for stream in options.streams:
+        if client.is_sealed(stream):
+            raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
 def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
@@ -89,16 +89,19 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
         NotFoundError: scope or stream is missing and may not be made; or the errors stream is missing.
         WrongLedgerError: another ledger remembers the stream's writes, or this one was emptied since.
     """
-    prepare_stream(client, options)
+    for stream in options.streams:
+        prepare_stream(client, options, stream)
     if options.exactly_once:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
-        warning = ledger.mark(options.stream)
+        warnings = [found for stream in options.streams if (found := ledger.mark(stream)) is not None]
         errors = _errors(client, options)
         if errors is not None:
             errors.check()
-        _protocol(client, options).finish_unfinished(options.stream)
-        return warning
+        protocol = _protocol(client, options)
+        for stream in options.streams:
+            protocol.finish_unfinished(stream)
+        return "\n".join(warnings) or None
     return None
 
 
@@ -110,7 +113,8 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: the write is done, and the options do not accept a used write id.
     """
-    begun = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
+    first, *others = options.streams
+    begun = _protocol(client, options).begin(first, options.write_id, attempt, options.rebuild, others)
     if begun.done is not None and options.on_written is OnWritten.FAIL:
         raise refuse_used(begun.done)
     return begun
@@ -126,7 +130,7 @@ def already_written(
     """
     compared = "on_written=skip: the rows of this run were not compared"
     if options.on_written is not OnWritten.SKIP:
-        compared = check_same(record, _all_rows(partitions))
+        compared = _check_all_same(options, record, partitions)
         errors = _errors(client, options, partitions)
         check_same_errors(record, None if errors is None else errors.note())
     logger.warning(
@@ -165,13 +169,13 @@ def commit(
         job = replace(job, errors=errors.put(sum(each.events for each in commits)))
     record = _protocol(client, options).commit(job, commits, max(times, default=None))
     if job.lost is not None and options.on_written is not OnWritten.SKIP:
-        check_same(record, _all_rows(partitions))
+        _check_all_same(options, record, partitions)
     _log_speed(job, record)
 
 
 def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Sequence[PartitionResult]) -> None:
     """Abort the transactions of a write that failed, unless the write is decided."""
-    _protocol(client, options).abandon(job, [each.txn_id for each in commits_of(partitions)])
+    _protocol(client, options).abandon(job, {each.txn_id: job.stream_of(each) for each in commits_of(partitions)})
 
 
 def note_time(client: PravegaClient, options: WriteOptions, writer: str, latest: int | None) -> None:
@@ -201,8 +205,13 @@ def commits_of(partitions: Sequence[PartitionResult]) -> list[PartitionCommit]:
     return [partition.commit for partition in partitions if partition.commit is not None]
 
 
-def _all_rows(partitions: Sequence[PartitionResult]) -> Fingerprint:
-    return sum((partition.rows for partition in partitions), Fingerprint())
+def _check_all_same(options: WriteOptions, record: CommitRecord, partitions: Sequence[PartitionResult]) -> str:
+    """Compare the rows of each stream with those that are written; returns how they were compared."""
+    first, compared = options.streams[0], ""
+    for stream in options.streams:
+        rows = sum((each.rows for each in partitions if (each.stream or first) == stream), Fingerprint())
+        compared = check_same(record.of(stream), rows)
+    return compared
 
 
 def _errors(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,78 +19,16 @@ from aiopravega.blocking import EventWriter, LeaseKeeper, PravegaClient, Transac
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import Fingerprint, PartitionCommit
 from aiopravega.names import StreamName
-from aiopravega.routing import SegmentMap, key_position
 from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.framing import FramedEvents, check_events, frame_events
+from pyspark_pravega.write.lanes import LARGEST_CHUNK, Router, chunks, positions_of
 from pyspark_pravega.write.row_hashes import RowTally
 
 if TYPE_CHECKING:
     from aiopravega.schema.open.blocks.serializer import BlockSerializer
 
 logger = logging.getLogger(__name__)
-
-# Bounds the memory of a task.
-_LARGEST_CHUNK: Final = 16 * BLOCK_BYTES
-
-
-class Router:
-    """Finds the lane of each row: the index of its segment in a segment map, or `keyless` for rows without a key.
-
-    Each distinct key of a batch is hashed once, by `positions_of`; the rest is arithmetic on whole arrays.
-    """
-
-    def __init__(self, segments: SegmentMap) -> None:
-        self.lanes = len(segments.segments)
-        self.keyless = self.lanes
-        self._lows = np.array(segments.lows)
-
-    def lanes_of(self, positions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The lane of each position."""
-        lanes = np.searchsorted(self._lows, positions, side="right") - 1
-        return np.where(np.isnan(positions), self.keyless, lanes)
-
-    def group(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Sort rows by lane, keeping their order within each.
-
-        Returns the rows' indices in the new order, and `lanes + 2` bounds: lane `i` has the indices
-        `bounds[i]:bounds[i + 1]`; the last group has the rows without a key.
-        """
-        lanes = self.lanes_of(positions)
-        order = np.argsort(lanes.astype(np.uint16), kind="stable")
-        bounds = np.zeros(self.lanes + 2, np.intp)
-        np.cumsum(np.bincount(lanes, minlength=self.lanes + 1), out=bounds[1:])
-        return order, bounds
-
-
-def positions_of(keys: pa.Array) -> npt.NDArray[np.float64]:
-    """The position of each key of a string array in the key space; NaN for rows without a key."""
-    encoded = keys.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    # One more position, after all distinct keys, for the rows without one.
-    table = np.fromiter((*map(key_position, distinct), np.nan), np.float64, len(distinct) + 1)
-    positions: npt.NDArray[np.float64] = table[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)]
-    return positions
-
-
-def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.RecordBatch]:
-    """Join small batches and cut large ones, to about `wanted` bytes each; leave out empty ones."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        pieces = -(-batch.nbytes // _LARGEST_CHUNK)
-        rows = -(-batch.num_rows // pieces)
-        for start in range(0, batch.num_rows, rows):
-            piece = batch.slice(start, rows)
-            waiting.append(piece)
-            size += piece.nbytes
-            if size >= wanted:
-                yield _joined(waiting)
-                waiting, size = [], 0
-    if waiting:
-        yield _joined(waiting)
 
 
 def _wanted(columns: SinkColumns, segments: int) -> int:
@@ -99,11 +37,7 @@ def _wanted(columns: SinkColumns, segments: int) -> int:
     Rows without keys go to any segment, so that half a block is enough: batches of Spark of that size then need not be
     copied to be joined.
     """
-    return min(_LARGEST_CHUNK, BLOCK_BYTES * segments) if columns.keyed else BLOCK_BYTES // 2
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    return min(LARGEST_CHUNK, BLOCK_BYTES * segments) if columns.keyed else BLOCK_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +46,14 @@ class PartitionResult:
 
     `rows` is the fingerprint of its rows, written or not, if they are to be compared. `witnessed_at` is a time after
     the transaction was opened, by a segment store's clock. `errors` are the errors of the rows, as `Sieve.packed`
-    gives them; None: there are none.
+    gives them; None: there are none. `stream` is the stream of the rows, None: the first one of the write.
     """
 
     commit: PartitionCommit | None = None
     rows: Fingerprint = field(default_factory=Fingerprint)
     witnessed_at: datetime | None = None
     errors: bytes | None = None
+    stream: StreamName | None = None
 
 
 class TransactionWriter:
@@ -167,6 +102,65 @@ class TransactionWriter:
             self._next_lane = (self._next_lane + 1) % self._router.lanes
 
 
+class OpenPartition:
+    """The rows of a partition on their way into a transaction of a stream.
+
+    Args:
+        client: a connected client.
+        stream: the stream.
+        columns: the columns of the rows.
+        turn: differs between partitions.
+        lease: of the transaction, in seconds.
+    """
+
+    def __init__(
+        self, client: PravegaClient, stream: StreamName, columns: SinkColumns, turn: int, lease: float
+    ) -> None:
+        self.transaction = client.open_transaction(stream, lease=lease)
+        self._columns = columns
+        self._writer = TransactionWriter(self.transaction, columns, turn)
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write batches; see `TransactionWriter.write`."""
+        for chunk in chunks(batches, _wanted(self._columns, len(self.transaction.segments.segments))):
+            self._writer.write(chunk)
+
+    def end(self, keeper: LeaseKeeper, partition: int, stream: StreamName | None = None) -> PartitionResult:
+        """Make the rows durable, and leave the transaction open for the driver.
+
+        Args:
+            keeper: renews its lease.
+            partition: the number of the partition in the write.
+            stream: the stream of the transaction, if it is not the first one of the write.
+
+        Raises:
+            PravegaError: it cannot be kept open.
+        """
+        self.transaction.flush()
+        witnessed_at = _witnessed_at(self.transaction)
+        self.transaction.detach()
+        keeper.keep(self.transaction.txn_id, stream)
+        tally = self._writer.tally
+        rows = tally.fingerprint
+        commit = PartitionCommit(
+            partition=partition,
+            stream=stream,
+            txn_id=self.transaction.txn_id,
+            events=rows.events,
+            bytes=rows.bytes,
+            hashes=rows.hashes,
+            checksum=tally.checksum,
+        )
+        return PartitionResult(commit, rows, witnessed_at, stream=stream)
+
+    def abort(self) -> None:
+        """Abort the transaction; a failure is logged, not raised."""
+        try:
+            self.transaction.abort()
+        except PravegaError as error:  # the error of the write matters more; the lease ends the transaction
+            logger.warning("could not abort a transaction after a failure: %s", error)
+
+
 def write_in_transaction(
     client: PravegaClient,
     stream: StreamName,
@@ -189,41 +183,40 @@ def write_in_transaction(
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return PartitionResult()
-    transaction = client.open_transaction(stream, lease=lease)
+    opened = OpenPartition(client, stream, columns, partition, lease)
     try:
-        writer = TransactionWriter(transaction, columns, turn=partition)
-        for chunk in chunks(chain([first], batches), _wanted(columns, len(transaction.segments.segments))):
-            writer.write(chunk)
-        transaction.flush()
-        witnessed_at = _witnessed_at(transaction)
-        transaction.detach()
-        keeper.keep(transaction.txn_id)
+        opened.write(chain([first], batches))
+        return opened.end(keeper, partition)
     except BaseException:
-        _abort(transaction)
+        opened.abort()
         raise
-    rows = writer.tally.fingerprint
-    commit = PartitionCommit(
-        partition=partition,
-        txn_id=transaction.txn_id,
-        events=rows.events,
-        bytes=rows.bytes,
-        hashes=rows.hashes,
-        checksum=writer.tally.checksum,
-    )
-    return PartitionResult(commit, rows, witnessed_at)
+
+
+class Recognition:
+    """The fingerprint of the rows of a partition, which are not written, in `tally`."""
+
+    def __init__(self, columns: SinkColumns) -> None:
+        self.tally = RowTally()
+        self._columns = columns
+        self._encoder = columns.encoder()
+
+    def add(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Read rows.
+
+        Raises:
+            ConfigurationError: an event is null, or a value does not fit the schema.
+            EventTooLargeError: an event has more than 8 MiB.
+        """
+        for chunk in chunks(batches, BLOCK_BYTES):
+            events = check_events(self._columns.events(chunk, self._encoder))
+            self.tally.add(events, _positions(self._columns, chunk, self._encoder))
 
 
 def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> PartitionResult:
-    """Compute the fingerprint of the rows of a partition, without a write.
-
-    Raises:
-        ConfigurationError: an event is null, or a value does not fit the schema.
-        EventTooLargeError: an event has more than 8 MiB.
-    """
-    tally, encoder = RowTally(), columns.encoder()
-    for chunk in chunks(batches, BLOCK_BYTES):
-        tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk, encoder))
-    return PartitionResult(rows=tally.fingerprint)
+    """Compute the fingerprint of the rows of a partition, without a write; it raises as `Recognition.add`."""
+    found = Recognition(columns)
+    found.add(batches)
+    return PartitionResult(rows=found.tally.fingerprint)
 
 
 def _witnessed_at(transaction: Transaction) -> datetime | None:
@@ -232,13 +225,6 @@ def _witnessed_at(transaction: Transaction) -> datetime | None:
     except PravegaError as error:  # the write is then remembered forever, which does no harm
         logger.warning("no segment store gives the time to %s: %s", transaction, error)
         return None
-
-
-def _abort(transaction: Transaction) -> None:
-    try:
-        transaction.abort()
-    except PravegaError as error:  # the error of the write matters more; the lease ends the transaction
-        logger.warning("could not abort a transaction after a failure: %s", error)
 
 
 def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> int:

@@ -30,10 +30,13 @@ class RowErrors:
         """
         return iter(batches) if self._sieve is None else self._sieve.sift(batches)
 
-    def beside(self, partition: PartitionResult) -> PartitionResult:
-        """The result of the task with its errors, for the driver."""
+    def beside(self, partitions: Sequence[PartitionResult]) -> Sequence[PartitionResult]:
+        """The results of the task with its errors, for the driver."""
         packed = None if self._sieve is None else self._sieve.packed()
-        return partition if packed is None else replace(partition, errors=packed[0].as_py())
+        if packed is None:
+            return partitions
+        first, *others = partitions
+        return [replace(first, errors=packed[0].as_py()), *others]
 
 
 def errors_of(

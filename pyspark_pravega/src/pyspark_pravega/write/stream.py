@@ -20,7 +20,7 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import driver
-from pyspark_pravega.write.columns import sink_columns
+from pyspark_pravega.write.columns import all_columns
 from pyspark_pravega.write.partition import PartitionResult
 from pyspark_pravega.write.row_errors import RowErrors
 from pyspark_pravega.write.task import (
@@ -57,7 +57,7 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
                 "a stream cannot be overwritten, which outputMode('complete') asks for: use outputMode('append')"
             )
         self._options = WriteOptions.parse(options, streaming=True)
-        self._columns = sink_columns(self._options, self._options.errors.rows(schema))
+        self._columns = all_columns(self._options, schema)
         # With a batch's name it gives the id of the attempt, the same in all tasks.
         self._planned = uuid4()
         client = cluster(self._options.config).client
@@ -73,15 +73,15 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         client = cluster(self._options.config).client
         name = _name(task_context())
         options = replace(self._options, write_id=name)
-        latest = LatestTime(self._columns, self._options.times.unit)
+        latest = LatestTime(self._columns[0], self._options.times.unit)
         if not options.exactly_once:
-            write_plain(client, options, self._columns, latest.over(iterator))
-            return TaskMessage(PartitionResult(), name, latest.time)
+            write_plain(client, options, self._columns[0], latest.over(iterator))
+            return TaskMessage([PartitionResult()], name, latest.time)
         begun = driver.begin(client, options, uuid5(self._planned, name))
         errors = RowErrors(options.errors)
         rows = latest.over(errors.over(iterator))
-        partition = errors.beside(write_partition(client, options, self._columns, begun, rows))
-        return TaskMessage(partition, name, latest.time, begun)
+        partitions = errors.beside(write_partition(client, options, self._columns, begun, rows))
+        return TaskMessage(partitions, name, latest.time, begun)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Make a batch visible as a whole; called on the driver after all its tasks have succeeded."""
@@ -136,7 +136,7 @@ def _sorted(
     known = messages_of(messages)
     jobs = [message.job for message in known if message.job is not None]
     return (
-        [message.partition for message in known],
+        [each for message in known for each in message.partitions],
         [each for each in jobs if each.done is None],
         [each for each in jobs if each.done is not None],
     )

@@ -16,6 +16,7 @@ from aiopravega.ledger import WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import driver
 from pyspark_pravega.write.columns import SinkColumns
+from pyspark_pravega.write.divided import StreamLane, write_divided
 from pyspark_pravega.write.partition import PartitionResult, recognise, write_in_transaction, write_plainly
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions, WriterMode
 
@@ -30,10 +31,11 @@ class TaskMessage(WriterCommitMessage):
     """The message of a task to the driver.
 
     `job` is the write as a task of a streaming query has begun it; the driver of a batch job begins it itself. `latest`
-    is the latest event time of the rows, in the unit of the stream's times.
+    is the latest event time of the rows, in the unit of the stream's times. `partitions` has a result for each stream
+    of the write that the task has rows for, at least one.
     """
 
-    partition: PartitionResult
+    partitions: Sequence[PartitionResult]
     write_id: str
     latest: int | None = None
     job: WriteJob | None = None
@@ -81,16 +83,45 @@ def task_context() -> TaskContext:
 def write_partition(
     client: PravegaClient,
     options: WriteOptions,
-    columns: SinkColumns,
+    columns: Sequence[SinkColumns],
     begun: WriteJob,
     batches: Iterator[pa.RecordBatch],
-) -> PartitionResult:
-    """Write the task's partition into a transaction for the driver to commit, unless an earlier attempt has done so.
+) -> Sequence[PartitionResult]:
+    """Write the task's partition into transactions for the driver to commit, unless an earlier attempt has done so.
+
+    Args:
+        client: a connected client.
+        options: of the write.
+        columns: those of the rows for each stream of the write.
+        begun: the write.
+        batches: the rows.
 
     Raises:
-        PravegaError: the write failed; the transaction is aborted.
+        PravegaError: the write failed; the transactions are aborted.
     """
     partition = task_context().partitionId()
+    if options.division is None:
+        return [_write_to_one(client, options, columns[0], begun, partition, batches)]
+    numbers = range(partition * len(columns), (partition + 1) * len(columns))
+    if options.on_written is OnWritten.SKIP and not any(map(begun.needs, numbers)):
+        _glance(batches)
+        return [PartitionResult()]
+    with driver.keeper(client, options, begun) as keeper:
+        lanes = [
+            StreamLane(client, stream, its, options.lease, number, is_first=not index, needed=begun.needs(number))
+            for index, (number, stream, its) in enumerate(zip(numbers, options.streams, columns, strict=True))
+        ]
+        return write_divided(options.division, lanes, batches, keeper)
+
+
+def _write_to_one(
+    client: PravegaClient,
+    options: WriteOptions,
+    columns: SinkColumns,
+    begun: WriteJob,
+    partition: int,
+    batches: Iterator[pa.RecordBatch],
+) -> PartitionResult:
     if not begun.needs(partition):
         # An earlier attempt has written it.
         if options.on_written is not OnWritten.SKIP:

@@ -33,7 +33,9 @@ from pravega_jobs.spark.options import (
     WRITE_ID_OPTION,
 )
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
+from pyspark_pravega.write.division import DIVISION_OPTIONS, Division
 from pyspark_pravega.write.error_options import ErrorOptions
+from pyspark_pravega.write.stream_policies import POLICY_OPTIONS, patience_of, retention_of, scaling_of
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600
@@ -44,17 +46,6 @@ _DEFAULT_STREAMING_LEASE_MS: Final = 30_000
 _SHORTEST_LEASE_MS: Final = 10_000
 _LONGEST_LEASE_MS: Final = 600_000
 _DEFAULT_POLL_MS: Final = 50
-_DEFAULT_SEGMENTS: Final = 1
-_DEFAULT_SCALE_FACTOR: Final = 2
-_BYTES_PER_KILOBYTE: Final = 1000
-
-_BY_BYTES: Final = "default_segment_target_rate_bytes_per_sec"
-_BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
-_KEEP_FOR: Final = "default_retention_duration_milliseconds"
-_KEEP_BYTES: Final = "default_retention_size_bytes"
-_PATIENCE: Final = "default_timestamp_aggregation_timeout_milliseconds"
-# For streams that a write which notes times makes: the longest time of a job from one note to the next.
-_DEFAULT_PATIENCE_MS: Final = 600_000
 
 _RETAIN: Final = "commit_ledger_retain_days"
 _MODE: Final = "writer_mode"
@@ -68,6 +59,7 @@ _OF_SPARK: Final = ("checkpointlocation", "path")
 WRITE_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
     STREAM_OPTION,
+    *DIVISION_OPTIONS,
     _MODE,
     _EXACTLY_ONCE,
     _ROUTER,
@@ -88,13 +80,7 @@ WRITE_OPTIONS: Final = (
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
-    "default_num_segments",
-    "default_scale_factor",
-    _BY_BYTES,
-    _BY_EVENTS,
-    _KEEP_FOR,
-    _KEEP_BYTES,
-    _PATIENCE,
+    *POLICY_OPTIONS,
 )
 
 
@@ -140,6 +126,7 @@ class TimeOptions:
 class WriteOptions:
     """The settings of one write; times are in seconds.
 
+    `stream` is the stream, or the first one by name, if `division` says how rows are divided among several.
     `write_id` names the write: a write that is done under this name is not done again. If the user gives none, the name
     is random: the tasks of a job may be retried, but a job that runs again writes again. `on_written` is the rule for a
     used write id; `rebuild` is the generation, `claimant` the work that it is for; `errors` go elsewhere. The ledger
@@ -149,6 +136,7 @@ class WriteOptions:
 
     config: PravegaConfig
     stream: StreamName
+    division: Division | None
     mode: WriterMode
     columns: ColumnOptions
     encode: EncodeOptions
@@ -175,6 +163,11 @@ class WriteOptions:
         """True if rows are written in transactions, each once."""
         return self.mode is WriterMode.EXACTLY_ONCE
 
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The streams of the write, in the order of their names."""
+        return (self.stream,) if self.division is None else self.division.streams
+
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
         """Read Spark's options; options of reads are accepted, so that one set can serve a read and a write.
@@ -189,8 +182,10 @@ class WriteOptions:
             options, {*WRITE_OPTIONS, *RANGE_OPTIONS, *INTERVAL_OPTIONS, *DECODE_OPTIONS, *own}, "a write to Pravega"
         )
         config = given.config()
-        stream = given.stream(config, "insert into a temporary view: CREATE TEMPORARY VIEW … USING pravega OPTIONS (…)")
         mode = _mode(given)
+        division = Division.parse(given, config.scope, exactly_once=mode is WriterMode.EXACTLY_ONCE)
+        in_sql = "insert into a temporary view: CREATE TEMPORARY VIEW … USING pravega OPTIONS (…)"
+        stream = given.stream(config, in_sql) if division is None else division.streams[0]
         for option in (WRITE_ID_OPTION, ON_WRITTEN_OPTION, REBUILD_OPTION, CLAIMANT_OPTION):
             if given.text(option) is not None and mode is not WriterMode.EXACTLY_ONCE:
                 raise ConfigurationError(
@@ -222,10 +217,13 @@ class WriteOptions:
                 f"option {REBUILD_OPTION!r} needs option {WRITE_ID_OPTION!r}: the id of the write whose rows are "
                 "written again"
             )
+        if division is not None:
+            division.check_beside(given, time)
         ledger_scope, ledger_table = ledger_name(given.text(LEDGER_OPTION), stream.scope)
         return cls(
             config=config,
             stream=stream,
+            division=division,
             mode=mode,
             columns=ColumnOptions(given.text(_ROUTER), time, encode.format is not Format.RAW),
             encode=encode,
@@ -243,9 +241,9 @@ class WriteOptions:
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,
             create_scope=given.flag("allow_create_scope", True),
             create_stream=given.flag("allow_create_stream", True),
-            scaling=_scaling(given),
-            retention=_retention(given),
-            patience=_patience(given, notes=time is not None),
+            scaling=scaling_of(given),
+            retention=retention_of(given),
+            patience=patience_of(given, notes=time is not None),
         )
 
 
@@ -265,35 +263,3 @@ def _lease(given: Options, default: int) -> float:
     """The lease in seconds. Longer leases, as other connectors need, are cut to the limit: this one is renewed."""
     lease = given.number("transaction_timeout_ms", _SHORTEST_LEASE_MS) or default
     return min(lease, _LONGEST_LEASE_MS) / _MILLISECONDS
-
-
-def _scaling(given: Options) -> ScalingPolicy:
-    segments = given.number("default_num_segments") or _DEFAULT_SEGMENTS
-    factor = given.number("default_scale_factor") or _DEFAULT_SCALE_FACTOR
-    by_bytes, by_events = given.number(_BY_BYTES), given.number(_BY_EVENTS)
-    if by_bytes is not None and by_events is not None:
-        raise ConfigurationError(f"options {_BY_BYTES!r} and {_BY_EVENTS!r} exclude each other: give one of them")
-    if by_bytes is not None:
-        return ScalingPolicy.by_data_rate(max(1, by_bytes // _BYTES_PER_KILOBYTE), factor, segments)
-    if by_events is not None:
-        return ScalingPolicy.by_event_rate(by_events, factor, segments)
-    return ScalingPolicy.fixed(segments)
-
-
-def _retention(given: Options) -> RetentionPolicy:
-    milliseconds, size = given.number(_KEEP_FOR), given.number(_KEEP_BYTES)
-    if milliseconds is not None and size is not None:
-        raise ConfigurationError(f"options {_KEEP_FOR!r} and {_KEEP_BYTES!r} exclude each other: give one of them")
-    if milliseconds is not None:
-        return RetentionPolicy.time(timedelta(milliseconds=milliseconds))
-    if size is not None:
-        return RetentionPolicy.bytes(size)
-    return RetentionPolicy.none()
-
-
-def _patience(given: Options, *, notes: bool) -> timedelta:
-    """The time for which watermarks of a stream that is made wait for a writer without a new note."""
-    milliseconds = given.number(_PATIENCE, 0)
-    if milliseconds is None:
-        milliseconds = _DEFAULT_PATIENCE_MS if notes else 0
-    return timedelta(milliseconds=milliseconds)

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_pravega.write.partition import chunks
+from pyspark_pravega.write.lanes import chunks
 
 MEGABYTE = 1024 * 1024
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamName
 from aiopravega.control import KeyRange
 from aiopravega.routing import SegmentMap, key_position
-from pyspark_pravega.write.partition import Router, positions_of
+from pyspark_pravega.write.lanes import Router, positions_of
 
 KEYS = st.lists(st.none() | st.text(max_size=5) | st.sampled_from(["a", "b", "c"]), max_size=60)
 EDGES = st.lists(st.floats(0, 1, exclude_min=True, exclude_max=True), max_size=9, unique=True)

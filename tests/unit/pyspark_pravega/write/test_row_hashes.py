@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aiopravega import wire
 from aiopravega.ledger import Fingerprint
 from aiopravega.ledger.commits.fingerprint import event_hash
-from pyspark_pravega.write.partition import positions_of
+from pyspark_pravega.write.lanes import positions_of
 from pyspark_pravega.write.row_hashes import RowTally, row_hashes
 
 Row = tuple[bytes, str | None]

@@ -42,7 +42,7 @@ async def abort_leftovers(
         keys = await notes.keys()
         known = {notes.key(txn_id) for txn_id in (*unwanted, *kept)}
         others = await notes.read([key for key in keys if key not in known])
-        unwanted |= {note.txn_id: sink for note in others}
+        unwanted |= {note.txn_id: note.stream or sink for note in others}
         unwanted = {txn_id: stream for txn_id, stream in unwanted.items() if txn_id not in kept}
         streams = dict(enumerate(unwanted.values()))
         await TransactionSet(controller, sink, dict(enumerate(unwanted)), streams).abort()

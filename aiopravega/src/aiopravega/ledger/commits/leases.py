@@ -28,7 +28,7 @@ from aiopravega.bounded import each
 from aiopravega.control import LONGEST_LEASE, Controller, hold_transaction
 from aiopravega.errors import PravegaError, TableConflictError, TransactionError
 from aiopravega.ledger.commits.keys import NOTE_PREFIX, is_dead
-from aiopravega.ledger.stored_json import read_value, with_checksum
+from aiopravega.ledger.stored_json import StoredStream, read_value, with_checksum
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable, TableEntry
 
@@ -55,13 +55,15 @@ class _StoredNote(BaseModel):
     txn_id: UUID
     lease: float = Field(allow_inf_nan=False)
     held_at: float = Field(allow_inf_nan=False)
+    stream: StoredStream | None = None  # None: the first stream of the write
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseNote:
     """A transaction with a lease of `lease` seconds, given at `held_at` by the clock of the process that renewed it.
 
-    `version` is the version that a conditional update has to meet.
+    `version` is the version that a conditional update has to meet. `stream` is the stream of the transaction, None: the
+    first one of the write.
     """
 
     txn_id: UUID
@@ -69,6 +71,7 @@ class LeaseNote:
     held_at: float
     key: bytes
     version: int
+    stream: StreamName | None = None
 
 
 class LeaseNotes:
@@ -78,9 +81,9 @@ class LeaseNotes:
         self._table = table
         self._start = NOTE_PREFIX + attempt.bytes
 
-    async def note(self, txn_id: UUID, lease: float, held_at: float) -> None:
-        """Note a transaction."""
-        await self._table.put(self.key(txn_id), _spelled(txn_id, lease, held_at))
+    async def note(self, txn_id: UUID, lease: float, held_at: float, stream: StreamName | None = None) -> None:
+        """Note a transaction of a stream; None: of the first one of the write."""
+        await self._table.put(self.key(txn_id), _spelled(txn_id, lease, held_at, stream))
 
     async def all(self) -> list[LeaseNote]:
         """All notes of the attempt."""
@@ -96,13 +99,14 @@ class LeaseNotes:
         found = []
         for entry in await self._table.get_all(keys):
             value = _stored_note(entry)
-            found.append(LeaseNote(value.txn_id, value.lease, value.held_at, entry.key, entry.version))
+            found.append(LeaseNote(value.txn_id, value.lease, value.held_at, entry.key, entry.version, value.stream))
         return found
 
     async def start_renewal(self, note: LeaseNote) -> bool:
         """Note that a lease is renewed now; False: another process has just done so, or the note is gone."""
         try:
-            await self._table.replace(note.key, _spelled(note.txn_id, note.lease, time.time()), note.version)
+            value = _spelled(note.txn_id, note.lease, time.time(), note.stream)
+            await self._table.replace(note.key, value, note.version)
         except TableConflictError:
             return False
         return True
@@ -125,8 +129,9 @@ def _stored_note(entry: TableEntry) -> _StoredNote:
     return read_value(_StoredNote, entry.value, _VERSION, "a note of a lease")
 
 
-def _spelled(txn_id: UUID, lease: float, held_at: float) -> bytes:
-    return with_checksum(_StoredNote(txn_id=txn_id, lease=lease, held_at=held_at).model_dump_json())
+def _spelled(txn_id: UUID, lease: float, held_at: float, stream: StreamName | None) -> bytes:
+    note = _StoredNote(txn_id=txn_id, lease=lease, held_at=held_at, stream=stream)
+    return with_checksum(note.model_dump_json(exclude_none=True))
 
 
 class LeaseKeeper:
@@ -137,7 +142,7 @@ class LeaseKeeper:
     Args:
         controller: renews leases.
         notes: the attempt's notes.
-        sink: the stream of the transactions.
+        sink: the first stream of the write.
         longest: the longest lease to ask for, in seconds.
         look_every: seconds between two looks for notes while there are none.
     """
@@ -174,14 +179,18 @@ class LeaseKeeper:
         self._running -= 1
         self._last_end = time.monotonic()
 
-    async def keep(self, txn_id: UUID) -> None:
+    async def keep(self, txn_id: UUID, stream: StreamName | None = None) -> None:
         """Keep a transaction open that has all its events: it is noted when this returns, and this process may end.
+
+        Args:
+            txn_id: the transaction.
+            stream: its stream; None: the first one of the write.
 
         Raises:
             TransactionAbortedError: it is aborted, or its lease has run out.
         """
-        lease = await hold_transaction(self._controller, self._sink, txn_id, self._longest)
-        await self._notes.note(txn_id, lease, time.time())
+        lease = await hold_transaction(self._controller, stream or self._sink, txn_id, self._longest)
+        await self._notes.note(txn_id, lease, time.time(), stream)
         self._noted.add(txn_id)
 
     def close(self) -> None:
@@ -228,13 +237,13 @@ class LeaseKeeper:
         if not await self._notes.start_renewal(note):
             return
         try:
-            lease = await hold_transaction(self._controller, self._sink, note.txn_id, note.lease)
+            lease = await hold_transaction(self._controller, note.stream or self._sink, note.txn_id, note.lease)
         except TransactionError as error:
             logger.debug("%s", error)
             await self._notes.remove([note.key])
             return
         if lease < note.lease:  # it nears the longest life that the server grants
-            await self._notes.note(note.txn_id, lease, time.time())
+            await self._notes.note(note.txn_id, lease, time.time(), note.stream)
 
 
 class Keepers:
