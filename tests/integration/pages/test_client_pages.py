@@ -170,7 +170,7 @@ def test_several_sinks(open_page, spark, client, scope, fill, capsys, tmp_path):
     )
     for name in ("punctual", "delayed", "east", "west"):
         fill(name)
-    page = open_page("several-sinks").run()
+    page = open_page("several-sinks").give(spark=spark).run()
     said = capsys.readouterr().out
     assert said.splitlines()[:3] == ["2", "delayed 1", "punctual 1"]
     assert said.count(f"{scope}/delayed, {scope}/punctual") == 2  # `verify` and `finish`; `list` has a line for each
