@@ -29,7 +29,7 @@ def offered(name: str) -> Callable[..., Any]:
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `load`; those of a replay have the names that they have there."""
+    """Add the arguments of `load`, by the names that `pravega replay` has for them."""
     add = parser.add_argument
     add("stream", metavar="SCOPE/STREAM", help="of the intervals, in the cluster of PRAVEGA_CONTROLLER_URI")
     add("--consumer", required=True, metavar="NAME", help="that took the intervals, as 'pravega cuts' lists it")

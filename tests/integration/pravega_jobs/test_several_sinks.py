@@ -137,7 +137,7 @@ def test_other_streams_under_the_id_are_refused_by_name(client, sinks, ids_in):
     write_streams(client, tables([rides, late]), WRITE)
 
     for others in ([late], [rides], [rides, late, errors], [rides, errors], [errors, late]):
-        with pytest.raises(SinksError, match="the streams of a write are decided together"):
+        with pytest.raises(SinksError, match="the sinks of a write are decided together"):
             write_streams(client, tables(others), WRITE)
     with pytest.raises(SinksError, match=f"{rides} has a part of it, and {late} has its record"):
         write_arrow(client, table("rides"), rides, WRITE)

@@ -28,7 +28,7 @@ class Refusals:
     Args:
         client: fetches the events.
         sieve: gets the errors.
-        column: the column that has the pointer of each row's event; it is no part of the events that are written.
+        column: the column that has the pointer of each row's event; it is not a part of the events that are written.
         checks: conditions that rows must fulfil, by their names.
     """
 

@@ -70,7 +70,7 @@ def write_streams(
     `aiopravega.PravegaClient.visible_write` for readers that need all parts. `Written.record.of(stream)` is the record
     of one part, with its cuts.
 
-    Sinks may be tables, too: the rows are landed in them for the interval of `cuts`, or merged into them. They get them
+    Sinks may also be tables: the rows are landed in them for the interval of `cuts`, or merged into them. They get them
     when the record has decided the write. If the job dies before that, a further call with the same write id puts them
     there; nobody else can, since only the job has the rows.
 

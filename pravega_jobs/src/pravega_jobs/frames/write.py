@@ -62,7 +62,7 @@ def write_arrow(
         consumer: the consumer whose events they are, for the errors; None: they name the stream that is written to.
         interval: the interval of the events, for the errors; None: the write id.
         event_pointer: the column that has the pointer of the event that a row was made of, as reads with
-            `metadata_columns="event_pointer"` give it. It is no part of the events. The events of rows that cannot be
+            `metadata_columns="event_pointer"` give it. It is not a part of the events. The events of rows that cannot be
             events of the stream, or do not pass a check, become errors. None: such a row fails the write.
         checks: conditions of `pyarrow.compute` by names, such as `{"a price": field("price") > 0}`, which must be true
             for each row.

@@ -92,7 +92,7 @@ def write_partition(
     Args:
         client: a connected client.
         options: of the write.
-        columns: those of the rows for each stream of the write.
+        columns: the columns of the rows for each stream of the write.
         begun: the write.
         batches: the rows.
 

@@ -87,9 +87,9 @@ class OtherSink(BaseModel):
 class TableSink(BaseModel):
     """A table among the sinks of a write, which gets its rows when the write is decided, by the write's own job.
 
-    `target` is the location of the table, without secrets; `consumer`, `interval` and `generation` are those of the
-    rows that it holds then. `landed_at` is the time at which the job found them there; None: it has not, as far as is
-    known. Others cannot do it, since only the job has the rows.
+    `target` is the location of the table, without secrets; `consumer`, `interval` and `generation` name the rows that
+    it holds then. `landed_at` is the time at which the job found them there; None: it has not, as far as is known.
+    Others cannot do it, since only the job has the rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

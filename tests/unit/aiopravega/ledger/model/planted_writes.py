@@ -224,11 +224,11 @@ def expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_done_for_landed(patch: pytest.MonkeyPatch) -> None:
-    """Whoever completes the streams says that the tables have their rows."""
+    """The completion of the streams says that the tables have their rows."""
     real = CommitRecord.done
     patch.setattr(CommitRecord, "done", lambda self, at, *ends: real(self, at, *ends).landed(at))
 
 
 def forgets_the_tables_of_a_write(patch: pytest.MonkeyPatch) -> None:
-    """The record does not name the tables, so that nobody knows that they wait."""
+    """The record does not name the tables, so that it is not known that they wait."""
     patch.setattr(WriteJob, "with_tables", lambda self, _: self)
