@@ -62,8 +62,8 @@ def write_arrow(
         consumer: the consumer whose events they are, for the errors; None: they name the stream that is written to.
         interval: the interval of the events, for the errors; None: the write id.
         event_pointer: the column that has the pointer of the event that a row was made of, as reads with
-            `metadata_columns="event_pointer"` give it. It is not a part of the events. The events of rows that cannot be
-            events of the stream, or do not pass a check, become errors. None: such a row fails the write.
+            `metadata_columns="event_pointer"` give it. It is not a part of the events. If a row cannot be an event of
+            the stream, or does not pass a check, its event becomes an error. None: such a row fails the write.
         checks: conditions of `pyarrow.compute` by names, such as `{"a price": field("price") > 0}`, which must be true
             for each row.
         options: `encode` (`auto`), `schema_type`, `schema_registry_group`, `schema_registry_namespace`; of JSON objects
