@@ -54,6 +54,14 @@ class _PravegaDecoratedOperator(RangeFunctionOperator, PravegaFrameRangeOperator
         from pravega_jobs.tables import TABLES, is_table
 
         called, target = self.python_callable.__name__, self.into or self.table
+        if self.into is not None and not isinstance(self.into, str):
+            names = list(made) if isinstance(made, Mapping) else type(made).__name__
+            if not isinstance(made, Mapping) or {*made} != {*self.into} or not all(map(is_table, made.values())):
+                raise ConfigurationError(
+                    f"{called} returns {names}, but with into={list(self.into)!r} it must return a mapping that has "
+                    f"these keys, and for each {TABLES}"
+                )
+            return
         if is_table(made) and target is None:
             raise ConfigurationError(
                 f"{called} returns {type(made).__name__}, but nothing says where to: name a stream by into=, or a "
@@ -75,7 +83,8 @@ def pravega_task(
     `pandas.DataFrame` or `duckdb.DuckDBPyRelation`, as a class or as a text, which needs no import when Airflow reads
     the DAG. Readers, lazy frames and relations have a few megabytes of the range in memory at a time.
 
-    What it returns is written once to the stream `into`, or landed once in `table`, or with `key` merged into it once;
+    What it returns is written once to the stream `into`, or landed once in `table`, or with `key` merged into it once.
+    If `into` is a list of streams and tables, it returns a mapping with a frame for each: they are written together;
     the task's result then has the facts of the write. Without these, the function's result is the task's result. At
     the end, the interval of the range is done, or has failed, as with `@task.pravega_range`. A task that is killed
     after its write and is tried again calls the function again, and adds nothing: the function must make the same rows

@@ -22,11 +22,11 @@ from airflow_pravega.connections.tables import (
     table_in,
 )
 from airflow_pravega.frames.table import FrameTable, check_result_errors, plain_rules
+from airflow_pravega.frames.writes import FrameWrite, sinks_of
 from airflow_pravega.hooks.pravega import PravegaHook, registry_of
 from airflow_pravega.lineage import FileData, Lineage, range_read, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_known, check_stream, is_known, known_texts, whole_number
 from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
 from airflow_pravega.tasks.identity import write_name
@@ -54,7 +54,8 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             example `id long, price double`. (templated)
         options: options of the read, as `pravega_jobs.frames.read_arrow` has them: `decode`, `schema_text`,
             `schema_type`, `on_error`, `event_time` and others. (templated)
-        into: a stream into which the result is written once; it must exist. (templated)
+        into: a stream into which the result is written once; it must exist. Or a list of streams, and of tables as
+            `parquet:/folder`: a function returns a mapping with a frame for each, written together. (templated)
         write_id: the name of the write; by default one of this task and run. (templated)
         rebuild: the generation of the write or the landing: 2 writes other rows after 1. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default the one of the scope of `into`. (templated)
@@ -111,7 +112,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         *,
         columns: str | None = None,
         options: Mapping[str, str] | None = None,
-        into: str | None = None,
+        into: str | Sequence[str] | None = None,
         write_id: str | None = None,
         rebuild: int | str = 1,
         commit_ledger: str | None = None,
@@ -135,8 +136,10 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         super().__init__(**kwargs)
         if into is not None and table is not None:
             raise ConfigurationError("into and table both say where the result goes: give one of them")
-        if into is not None:
+        if isinstance(into, str):
             check_stream(into)
+        elif into is not None:
+            check_known(" ".join(into), lambda _: sinks_of(into, "scope"))
         if table is not None:
             parts = known_texts(partition_by)
             check_known(table, lambda text: check_table(text, postgres_conn_id, iceberg_conn_id, parts))
@@ -223,15 +226,19 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             from pravega_jobs.frames.options import FrameOptions
 
             FrameOptions.parse(self.into_options)
-            once = OnceWrite.named(
+            write = FrameWrite.named(
                 hook.get_config(),
                 self.into,
                 self.write_id or write_name(context),
                 rebuild=self.rebuild,
                 commit_ledger=self.commit_ledger,
                 options=self.into_options,
+                errors=self.errors,
+                most_errors=self.most_errors,
             )
-            return lambda taken, registry, made: self._write(once, taken, registry, made), once.sink
+            return lambda taken, registry, made: self._written(
+                write, write.put(taken, registry, made, self.log)
+            ), write.sink
         if self.table is None:
             return None, None
         conn_id = self.postgres_conn_id or self.iceberg_conn_id
@@ -269,25 +276,11 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             known |= {name: result.get(name) for name in ("generation", "errors")}
             return (took(taken.stream, taken.range, given, kind, **known),)
         source = took(taken.stream, taken.range, given)
-        return (source,) if self.into is None else (written(result, given), source)
+        if self.into is None:
+            return (source,)
+        return (*(written(each, given) for each in result.get("streams", [result])), source)
 
-    def _write(self, once: OnceWrite, taken: TakenRange, registry: "SchemaRegistry | None", made: Any) -> Any:
-        from pravega_jobs.frames import write_arrow
-
-        done = write_arrow(
-            taken.client,
-            made,
-            once.stream,
-            once.write_id,
-            registry=registry,
-            ledger=once.commit_ledger,
-            generation=once.generation,
-            errors=self.errors,
-            most_errors=self.most_errors,
-            consumer=taken.consumer,
-            interval=taken.interval,
-            **once.options,
-        )
-        result = once.described(done, self.log)
-        self.lineage = replace(self.lineage, outputs=(written_once(once.config, result),))
-        return result
+    def _written(self, write: FrameWrite, facts: list[dict[str, Any]]) -> dict[str, Any]:
+        outputs = tuple(written_once(write.once.config, each) for each in facts)
+        self.lineage = replace(self.lineage, outputs=outputs)
+        return {"streams": facts} if write.sinks else facts[0]

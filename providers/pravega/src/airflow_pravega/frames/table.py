@@ -119,7 +119,7 @@ class FrameTable:
 
 def check_result_errors(
     errors: str,
-    into: str | None,
+    into: str | Sequence[str] | None,
     table: str | None,
     key: Sequence[str],
     conn_ids: tuple[str | None, str | None, str | None],

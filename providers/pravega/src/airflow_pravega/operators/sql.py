@@ -31,6 +31,10 @@ class _SqlOperator(PravegaFrameRangeOperator):
 
     def __init__(self, *, sql: str, stream_cuts: Mapping[str, str] | XComArg, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if not isinstance(self.into, str | None):
+            raise ConfigurationError(
+                f"into is {self.into!r}, but a query has one result: name one stream, or divide it by @task.pravega"
+            )
         self.sql = sql
         self.stream_cuts = stream_cuts
 

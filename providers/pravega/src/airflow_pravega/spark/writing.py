@@ -1,7 +1,7 @@
 """A write of a Spark operator that is done once: its names are checked before Spark is started."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
@@ -84,6 +84,10 @@ class OnceWrite:
         # A further try looks like the try of a task that was cleared while it ran: both compare the rows.
         done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, claimant=None)
         return self.described(done, log)
+
+    def part(self, stream: StreamName) -> Self:
+        """The write as one of a stream among several."""
+        return replace(self, stream=stream)
 
     def order(self) -> WriteOrder:
         """The write as an order for a program that runs in another process."""
