@@ -1,4 +1,4 @@
-"""Tasks with frames that write into several streams and a table at once, in real DAG runs; see the page several-sinks."""
+"""Tasks with frames that write into several streams and a table at once, in DAG runs; see the page several-sinks."""
 
 import json
 from datetime import UTC, datetime
