@@ -116,6 +116,7 @@ def test_a_table_that_fails_gets_its_rows_by_the_next_run(divide, counts, client
         client.visible_write(f"{scope}/late", "divided monday")
     code, text = run("ledger", "verify", f"{scope}/late", "--write-id", "divided monday")
     assert (code, "without its tables" in text) == (1, True)
+    assert run("ledger", "show", f"{scope}/late", "--write-id", "divided monday")[1].splitlines()[-1].endswith("waits")
     commits = client.commit_ledger(scope).asynchronous
     client.run(commits.protocol().finish_unfinished(StreamName(scope, "late")))
     with pytest.raises(PartialCommitError, match="not in parquet:.*Run its task again"):

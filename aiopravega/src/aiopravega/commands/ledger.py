@@ -150,6 +150,18 @@ async def _show(client: PravegaClient, options: Options) -> int:
         text += f"\n\n{record.sink}, generation {record.generation}, attempt {record.attempt}\n"
         text += f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}\n"
         text += table(("partition", "transaction", "events", "bytes", "checksum"), parts)
+    tables = [
+        (
+            each.target,
+            each.interval,
+            each.generation,
+            (each.landed_at and f"{each.landed_at:%Y-%m-%d %H:%M:%S}") or "waits",
+        )
+        for record in records
+        for each in record.tables
+    ]
+    if tables:
+        text += "\n\n" + table(("table", "interval", "generation", "has its rows"), tables)
     return show(options, [_dumped(record) for record in records], text)
 
 

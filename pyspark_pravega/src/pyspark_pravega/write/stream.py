@@ -92,7 +92,7 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         client = cluster(self._options.config).client
         options = replace(self._options, write_id=names[0])
         begun = done[0] if done else jobs[0] if jobs else None
-        if any((other.replaces, other.lost) != (jobs[0].replaces, jobs[0].lost) for other in jobs):
+        if any(_found(other) != _found(jobs[0]) for other in jobs):
             begun = driver.begin(client, options, jobs[0].attempt)
         if (
             begun is not None and begun.done is not None
@@ -127,6 +127,11 @@ def _name(context: TaskContext) -> str:
             "a continuous trigger"
         )
     return f"{query}/{batch}"
+
+
+def _found(job: WriteJob) -> tuple[object, ...]:
+    """What the ledger had of a write when a task began it."""
+    return job.replaces, job.lost, job.joined
 
 
 def _sorted(
