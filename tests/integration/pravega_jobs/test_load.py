@@ -83,7 +83,7 @@ def test_a_replay_there_finds_what_a_replay_here_finds(typed, client, laptop, fl
         ],
     )
     tails = [laptop.tail(stream) for stream in (flights, f"{scope}/delays")]
-    given = {"consumer": "delays", "intervals": DAYS, "key": "id", "options": READ}
+    given: dict[str, Any] = {"consumer": "delays", "intervals": DAYS, "key": "id", "options": READ}
     replay(laptop, flights, code=minutes, **given).assert_same()
     found = replay(laptop, flights, code=less, **given)
     assert (found.is_same, found.to_json()) == (False, again(less).to_json())
@@ -137,7 +137,7 @@ def test_only_the_named_columns_are_loaded(loaded, laptop, flights):
     def ids(flights: pl.LazyFrame) -> pl.LazyFrame:
         return flights.filter(pl.col("delay").is_not_null()).select("id")
 
-    given = {"consumer": "delays", "intervals": DAYS[0]}
+    given: dict[str, Any] = {"consumer": "delays", "intervals": DAYS[0]}
     replay(laptop, flights, code=ids, **given, options={"decode": "json", "columns": "id long, delay double"})
 
 
@@ -156,7 +156,7 @@ def test_more_than_may_be_loaded_is_refused(loaded, typed, laptop, flights):
     # The events of the interval are there, and what was written is not: it is not done, and the next load completes it.
     with pytest.raises(ConfigurationError, match="more events than most_events=300"):
         loaded(intervals=DAYS[0], most_events=300)
-    given = {"consumer": "delays", "intervals": DAYS[0], "code": minutes, "options": READ}
+    given: dict[str, Any] = {"consumer": "delays", "intervals": DAYS[0], "code": minutes, "options": READ}
     with pytest.raises((NotFoundError, LedgerError)):
         replay(laptop, flights, **given)
     loaded(intervals=DAYS[0], most_events=380)
@@ -185,7 +185,7 @@ def test_a_test_replays_in_an_emulator_by_one_call(pravega_emulator, pravega_emu
     for name, value in pravega_emulator.environment().items():
         monkeypatch.setenv(name, value)
     replayed = offered("replay")
-    given = {"consumer": "delays", "intervals": DAYS, "options": READ, "most_events": 1000}
+    given: dict[str, Any] = {"consumer": "delays", "intervals": DAYS, "options": READ, "most_events": 1000}
     replayed(pravega_emulator_secure.config, flights, code=minutes, **given).assert_same()
     with pytest.raises(AssertionError, match="1 removed"):
         replayed(pravega_emulator_secure.config, flights, code=less, **given).assert_same()

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,12 @@ from aiopravega.schema.open import register_schema
 from pravega_jobs.frames import range_of, read_arrow, write_arrow, write_streams
 
 __all__ = ["client", "environment", "events", "scope"]
-READ = {"decode": "json", "columns": "id long, price double", "metadata_columns": "event_pointer", "on_error": "dead"}
+READ: dict[str, Any] = {
+    "decode": "json",
+    "columns": "id long, price double",
+    "metadata_columns": "event_pointer",
+    "on_error": "dead",
+}
 CHECKS = {"a price": field("price") > 0}
 # The schema of the stream has no null for the price.
 ORDER = {

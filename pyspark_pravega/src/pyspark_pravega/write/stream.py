@@ -130,7 +130,7 @@ def _name(context: TaskContext) -> str:
 
 
 def _found(job: WriteJob) -> tuple[object, ...]:
-    """What the ledger had of a write when a task began it."""
+    """The state of a write in the ledger when a task began it."""
     return job.replaces, job.lost, job.joined
 
 

@@ -129,7 +129,7 @@ def _stored_note(entry: TableEntry) -> _StoredNote:
     return read_value(_StoredNote, entry.value, _VERSION, "a note of a lease")
 
 
-def _spelled(txn_id: UUID, lease: float, held_at: float, stream: StreamName | None) -> bytes:
+def _spelled(txn_id: UUID, lease: float, held_at: float, stream: StreamName | None = None) -> bytes:
     note = _StoredNote(txn_id=txn_id, lease=lease, held_at=held_at, stream=stream)
     return with_checksum(note.model_dump_json(exclude_none=True))
 

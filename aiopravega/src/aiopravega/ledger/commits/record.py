@@ -50,8 +50,8 @@ class CommitRecord(BaseModel):
     """One write, decided: from `prepared` on, its transactions are to be committed.
 
     `sink` is its stream. A write into several streams is decided by one record, that of the first stream by name;
-    `others` are the further ones. Each of them has a record in the state `part`, whose `main` is the first stream.
-    `tables` get their rows after it is decided.
+    `others` are the further ones, each with a record in the state `part`, whose `main` is the first stream. `tables`
+    get their rows after it is decided.
 
     `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
     name, whose events are not in this one. `attempt` distinguishes two runs of the same write. `by` is the author of
@@ -94,9 +94,7 @@ class CommitRecord(BaseModel):
         for record in self.earlier:
             same = (record.incarnations, record.write_id) == (self.incarnations, self.write_id)
             if not same or record.earlier or record.state is not CommitState.DONE:
-                raise ValueError(
-                    f"{record.name} of attempt {record.attempt} is not an earlier generation of {self.name}"
-                )
+                raise ValueError(f"{record.name}, {record.attempt}, is not an earlier generation of {self.name}")
         if len(set(self.streams)) != len(self.streams):
             raise ValueError(f"{self.name} has a stream twice")
         if strange := {part.stream or self.sink for part in self.partitions}.difference(self.streams):
@@ -150,8 +148,8 @@ class CommitRecord(BaseModel):
 
     def landed(self, at: datetime) -> Self:
         """The same record with the rows in all of its tables."""
-        tables = tuple(each.model_copy(update={"landed_at": each.landed_at or at}) for each in self.tables)
-        return self.model_copy(update={"tables": tables})
+        tables = [each.model_copy(update={"landed_at": each.landed_at or at}) for each in self.tables]
+        return self.model_copy(update={"tables": tuple(tables)})
 
     @property
     def generation(self) -> int:
@@ -175,9 +173,8 @@ class CommitRecord(BaseModel):
         """
         if self.start is None and self.end is None:
             return None
-        return StreamCutRange(
-            *(UNBOUNDED if text is None else StreamCut.from_text(text) for text in (self.start, self.end))
-        )
+        texts = (self.start, self.end)
+        return StreamCutRange(*(UNBOUNDED if text is None else StreamCut.from_text(text) for text in texts))
 
     @property
     def fingerprint(self) -> Fingerprint | None:
@@ -294,9 +291,8 @@ class StoredCommit:
 
 def _expiry(record: CommitRecord) -> datetime | None:
     """The time from which a generation may be forgotten, by its own record."""
-    if record.done_at is None or record.retain is None or record.waiting_tables:
-        return None
-    if record.witnessed_at is None and record.total_events:
+    is_unwitnessed = record.witnessed_at is None and record.total_events
+    if record.done_at is None or record.retain is None or record.waiting_tables or is_unwitnessed:
         return None
     try:
         return max(record.done_at, record.witnessed_at or record.done_at) + timedelta(seconds=record.retain)
