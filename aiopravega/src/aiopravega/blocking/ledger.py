@@ -70,6 +70,7 @@ class CommitLedger(LedgerFace[aio.CommitLedger]):
     prepare = waits(aio.CommitLedger.prepare)
     records = iterates(aio.CommitLedger.records)
     amend = waits(aio.CommitLedger.amend)
+    landed = waits(aio.CommitLedger.landed)
     forget = waits(aio.CommitLedger.forget)
     forget_newest = waits(aio.CommitLedger.forget_newest)
     finish = waits(aio.CommitLedger.finish)

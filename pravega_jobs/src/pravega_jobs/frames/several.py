@@ -134,8 +134,8 @@ def write_streams(
                 raise
     if not written.record.waiting_tables:
         return written
-    commits = client.asynchronous.commit_ledger(*ledger_name(ledger, written.record.sink.scope))
-    return replace(written, record=client.run(commits.landed(written.record)))
+    commits = client.commit_ledger(*ledger_name(ledger, written.record.sink.scope))
+    return replace(written, record=commits.landed(written.record))
 
 
 def write_by_column(
