@@ -74,7 +74,7 @@ def test_each_stream_gets_its_rows_once_however_they_are_dealt(rows, write, foun
     assert (record.streams, record.total_events, record.state) == (tuple(sinks), 1000, CommitState.DONE)
     assert [part.partition for part in record.partitions] == [0, 1, 3, 4, 6, 7]
     assert len(list(client.read_visible(sinks[0], "daily"))) == 500
-    with pytest.raises(Exception, match=f"WriteIdReusedError.*to {sinks[0]} is done already, with other rows"):
+    with pytest.raises(Exception, match=f"to {sinks[1]} is done already, with other rows"):
         write(rows(999))
     write(rows(), rebuild="2")
     assert found() == [each + each for each in EACH]
@@ -112,10 +112,10 @@ def test_what_a_dead_driver_has_decided_is_finished_by_the_same_write(rows, opti
     assert writer._job is not None
     parts = []
     for number, (sink, event) in enumerate(zip(sinks[:2], (b"left in the first", b"left in the second"), strict=True)):
-        with client.open_transaction(sink, lease=30) as transaction:
-            transaction.write(event)
-            transaction.flush()
-            transaction.detach()
+        transaction = client.open_transaction(sink, lease=30)
+        transaction.write(event)
+        transaction.flush()
+        transaction.detach()
         rows_of = Fingerprint(1, len(event) + 8, event_hash(event, None))
         stream = sink if number else None
         parts.append(
@@ -165,7 +165,7 @@ def test_micro_batches_go_to_their_streams_once(follow, fill, make_stream, optio
     assert all(len(event) % 2 == 0 for event in found()[0])
     record = client.visible_write(sinks[2], f"{query.id}/{batch}")
     assert record.streams == tuple(sinks)
-    frame = frame.withColumn("goes_to", frame["goes_to"] + "s")
+    frame = frame.selectExpr("event", "concat(goes_to, 's') as goes_to")
     fill(source, 1, "last")
     with pytest.raises(StreamingQueryException, match="for which no stream is given"):
         run()
