@@ -10,6 +10,7 @@ from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega import ScalingPolicy, StreamName
+from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.sql import PravegaSqlOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from pravega_jobs.landing import holdings
@@ -80,5 +81,5 @@ def test_a_result_without_one_of_its_sinks_leaves_all_of_them_empty(run, dag, si
 def test_sinks_that_cannot_work_are_refused_when_the_task_is_made(into):
     with pytest.raises(AirflowFailException, match="must name at least one stream, and each sink once"):
         task.pravega(task_id="work", into=into, **READ)(divider([], []))({})
-    with pytest.raises(AirflowFailException, match="a query has one result"):
+    with pytest.raises(ConfigurationError, match="a query has one result"):
         PravegaSqlOperator(task_id="ask", sql="select 1", stream_cuts={}, into=["a/b", "a/c"])
