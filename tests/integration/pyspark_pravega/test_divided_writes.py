@@ -137,7 +137,7 @@ def test_what_a_dead_driver_has_decided_is_finished_by_the_same_write(rows, opti
     write(frame, write_id="another")
 
     assert found() == [EACH[0] + Counter([b"left in the first"]), EACH[1] + Counter([b"left in the second"]), EACH[2]]
-    assert client.visible_write(sinks[2], "daily").total_events == 2
+    assert client.visible_write(sinks[0], "daily").total_events == 2
 
 
 def test_micro_batches_go_to_their_streams_once(follow, fill, make_stream, options, found, client, sinks, tmp_path):
