@@ -59,6 +59,7 @@ OF_CONSUMERS = {
     "PravegaSqlCheckOperator",
     "PravegaSqlOperator",
     "PravegaStreamCutSensor",
+    "PravegaStreamsCutSensor",
 }
 # A program that is submitted has a driver of its own, whose address Airflow's provider does not say.
 OF_SPARK = {"PravegaCdcMergeOperator", "PravegaLandOperator", "PravegaSparkReadOperator", "PravegaSparkWriteOperator"}

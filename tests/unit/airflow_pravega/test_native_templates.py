@@ -35,6 +35,7 @@ NEEDED: dict[str, Any] = {
     "max_lag_bytes": 0,
     "tags": ["sales"],
     "source": "/nowhere",
+    "streams": ["examples/flights"],
 }
 
 
@@ -62,7 +63,9 @@ def made(kind: type[BaseOperator]) -> BaseOperator:
         needed["tags"] = ["sales"]
     if kind.__name__ == "PravegaLagCheckOperator":
         needed["max_time"] = "6h"
-    if "group" in needed:  # its name stands for the stream
+    if kind.__name__ == "PravegaEventSensor":
+        needed["where"] = "$"
+    if {"group", "streams"} & needed.keys():  # their names stand for the stream
         needed.pop("stream", None)
     with DAG("dag", render_template_as_native_obj=True):
         return kind(task_id="task", **needed)

@@ -32,7 +32,7 @@ class Replayed:
         Raises:
             ConfigurationError: there is no such function, it does not say which frame it gets, or needs more arguments.
         """
-        found = _imported(code) if isinstance(code, str) else code
+        found = named_function(code) if isinstance(code, str) else code
         call = inspect.unwrap(found)
         plain = call.func if isinstance(call, partial) else call
         if not inspect.isroutine(plain):
@@ -63,7 +63,12 @@ def functions_of_this_folder() -> Iterator[None]:
         sys.path.remove(here)
 
 
-def _imported(text: str) -> Callable[..., Any]:
+def named_function(text: str) -> Callable[..., Any]:
+    """The value that a text `module:function` names; the caller checks whether it is a function.
+
+    Raises:
+        ConfigurationError: the text is not of this form, or there is no such module or name.
+    """
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise ConfigurationError(f"{text!r} is not the name of a function: write module:function")
@@ -77,4 +82,4 @@ def _imported(text: str) -> Callable[..., Any]:
         if not hasattr(found, part):
             raise ConfigurationError(f"{text!r}: {module} has no {name!r}")
         found = getattr(found, part)
-    return cast("Callable[..., Any]", found)  # the caller checks it
+    return cast("Callable[..., Any]", found)

@@ -208,6 +208,8 @@ def get_provider_info() -> dict[str, Any]:
         ),
         "sensors": _modules(
             "sensors.stream_cut",
+            "sensors.streams_cut",
+            "sensors.event",
             "sensors.event_time",
             "sensors.transaction",
             "sensors.reader_group",
@@ -215,6 +217,8 @@ def get_provider_info() -> dict[str, Any]:
         ),
         "triggers": _modules(
             "triggers.stream_cut",
+            "triggers.streams",
+            "triggers.event",
             "triggers.event_time",
             "triggers.next_range",
             "triggers.reader_group",

@@ -7,13 +7,21 @@ away, and `shared_client` the clients.
 """
 
 from airflow_pravega.polling.poller import PollAnswer, Subscription, subscribe
-from airflow_pravega.polling.values import GroupDescriptionOf, PolledValue, StateOfTransaction, TailOf, WatermarkOf
+from airflow_pravega.polling.values import (
+    GroupDescriptionOf,
+    PolledValue,
+    StateOfTransaction,
+    StreamsOf,
+    TailOf,
+    WatermarkOf,
+)
 
 __all__ = [
     "GroupDescriptionOf",
     "PollAnswer",
     "PolledValue",
     "StateOfTransaction",
+    "StreamsOf",
     "Subscription",
     "TailOf",
     "WatermarkOf",

@@ -33,8 +33,8 @@ class PolledValue(Hashable, Protocol[A_co]):
     """A value of a stream; triggers that wait for equal ones share one poller."""
 
     @property
-    def stream(self) -> StreamName:
-        """The stream."""
+    def stream(self) -> StreamName | str:
+        """The stream, for messages; or the scope."""
 
     def checker(self) -> Checker[A_co]:
         """A new checker of the value."""
@@ -48,6 +48,19 @@ class TailOf:
 
     def checker(self) -> Checker[Tail]:
         return TailWatch(self.stream)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsOf:
+    """The names of the streams of a scope, in order."""
+
+    stream: str
+
+    def checker(self) -> Self:
+        return self
+
+    async def check(self, client: PravegaClient) -> tuple[str, ...]:
+        return tuple(sorted(each.stream for each in await client.list_streams(self.stream)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,26 +106,38 @@ class RunRange:
     async def claim(self) -> dict[str, str] | None:
         """Return the recorded range of this run, or record a new one; None if the stream has not moved far enough."""
         async with PravegaClient(self._config) as client:
-            if self.is_recorded and await self._is_test_of_another(client):
-                self.is_recorded = False
-            if not self.is_recorded:
-                self.start = await (self._following if self._arguments.since in CHAINED else self._named)(client)
-                unrecorded = await self._moved(client)
-                return None if unrecorded is None else unrecorded.to_json()
-            await client.head(self.stream)  # no ledger is made for a missing stream
-            ledger = client.cut_ledger(self.stream.scope)
-            await ledger.create()
-            if not self._is_settled:
-                await self._settle(client, ledger)
-            claimant = claimant_of(self._context)
-            if self.is_chained:
-                record = await self._from_chain(client, ledger, claimant)
-            else:
-                record = await self._from_named(client, ledger, claimant)
-            if record is None:
-                return None
-            check_not_shared(record, claimant, self._context)
-            return to_xcom(await with_parts(ledger, record, claimant, self._context))
+            return await self.claim_by(client)
+
+    async def claim_by(self, client: PravegaClient) -> dict[str, str] | None:
+        """The same by a client that is connected."""
+        if self.is_recorded and await self._is_test_of_another(client):
+            self.is_recorded = False
+        if not self.is_recorded:
+            self.start = await (self._following if self._arguments.since in CHAINED else self._named)(client)
+            unrecorded = await self._moved(client)
+            return None if unrecorded is None else unrecorded.to_json()
+        await client.head(self.stream)  # no ledger is made for a missing stream
+        ledger = client.cut_ledger(self.stream.scope)
+        await ledger.create()
+        if not self._is_settled:
+            await self._settle(client, ledger)
+        claimant = claimant_of(self._context)
+        if self.is_chained:
+            record = await self._from_chain(client, ledger, claimant)
+        else:
+            record = await self._from_named(client, ledger, claimant)
+        if record is None:
+            return None
+        check_not_shared(record, claimant, self._context)
+        return to_xcom(await with_parts(ledger, record, claimant, self._context))
+
+    async def has_own(self, client: PravegaClient) -> bool:
+        """True if this run has a recorded range already, as after it was cleared."""
+        try:
+            record = await find_own(client.cut_ledger(self.stream.scope), self.interval, self._former)
+        except TableNotFoundError:
+            return False
+        return self.is_recorded and record is not None and record.state is not IntervalState.GIVEN_BACK
 
     async def _from_chain(self, client: PravegaClient, ledger: CutLedger, claimant: Claimant) -> CutRecord | None:
         rules = ChainRules(

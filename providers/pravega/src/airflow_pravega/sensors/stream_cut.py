@@ -29,6 +29,7 @@ from airflow_pravega.tasks.identity import run_order
 from airflow_pravega.tasks.intervals import TO_RECORD
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from pravega_jobs.debezium.transactions import watch_of
 
 _SIX_HOURS: Final = timedelta(hours=6)
@@ -197,7 +198,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         config = PravegaHook(self.pravega_conn_id).get_config()
         if self._watch is None or self._watch.condition != condition:
             self._watch = watch_of(condition)
-        arguments = self._range_arguments(context)
+        arguments = self.range_arguments(context, self.stream)
         run_range = RunRange(
             config, arguments, context, self._watch, self.fired, self._judge_of(context), self._continued
         )
@@ -248,21 +249,24 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
     def _wait(
         self, context: Context, run_range: RunRange, condition: MoveCondition, gives_up_at: datetime | None
     ) -> None:
-        common: dict[str, Any] = {"condition": condition.to_json(), "give_up_at": gives_up_at}
+        kind, own = self.trigger_of(context, run_range, condition)
+        self.wait_with(kind, run_range.stream, give_up_at=gives_up_at, **own)
+
+    def trigger_of(
+        self, context: Context, run_range: RunRange, condition: MoveCondition
+    ) -> tuple[type[PravegaWaitingTrigger], dict[str, Any]]:
+        """The trigger that waits for the range of a stream: its class, and its own arguments."""
         if not run_range.is_chained:
-            self.wait_with(PravegaStreamCutTrigger, run_range.stream, since=run_range.start.to_text(), **common)
-            return
-        self.wait_with(
-            PravegaNextRangeTrigger,
-            run_range.stream,
-            consumer=run_range.interval.consumer,
-            interval=run_range.interval.name,
-            order=run_order(context),
-            on_open=run_range.on_open.value,
-            on_truncated=str(self.on_truncated),
-            deadline=run_range.deadline.isoformat(),
-            **common,
-        )
+            return PravegaStreamCutTrigger, {"condition": condition.to_json(), "since": run_range.start.to_text()}
+        return PravegaNextRangeTrigger, {
+            "condition": condition.to_json(),
+            "consumer": run_range.interval.consumer,
+            "interval": run_range.interval.name,
+            "order": run_order(context),
+            "on_open": run_range.on_open.value,
+            "on_truncated": str(self.on_truncated),
+            "deadline": run_range.deadline.isoformat(),
+        }
 
     def _condition(self) -> MoveCondition:
         if self.quiet_for and self.reschedule and not self.deferrable:
@@ -272,11 +276,12 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             )
         return condition_of(self, self.unit)
 
-    def _range_arguments(self, context: Context) -> RangeArguments:
+    def range_arguments(self, context: Context, stream: str) -> RangeArguments:
+        """The arguments that decide about the range of a stream."""
         if self.since in CHAINED and not self.record:
             raise ConfigurationError(f"since={self.since!r} needs the records of earlier runs: do not say record=False")
         return RangeArguments(
-            stream=self.stream,
+            stream=stream,
             since=self.since,
             consumer=self.consumer,
             on_open=choice_of(OnOpen, "on_open", self.on_open),

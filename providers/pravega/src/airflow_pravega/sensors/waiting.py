@@ -52,7 +52,7 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
-        check_stream(stream)
+        self.check_named(stream)
         self.stream = stream
         self.deferrable = deferrable
         self.pravega_conn_id = pravega_conn_id
@@ -63,6 +63,10 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
         self._outage: Outage | None = None
         self._judge: Judge | None = None
         self._wait_log = WaitLog(self.log)
+
+    def check_named(self, stream: str) -> None:
+        """Check what names the stream, unless a template gives it later."""
+        check_stream(stream)
 
     def does_record(self, context: Context, asked: bool) -> bool:
         """True if ranges are recorded: `asked` says so, and the run is not a test that Airflow deletes."""
@@ -118,23 +122,29 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
             self._outage.failed(error)
         else:
             self._outage.succeeded()
-            if isinstance(result.xcom_value, Mapping) and {"start", "end"} <= result.xcom_value.keys():
-                self._report(context, result.xcom_value)
+            found = result.xcom_value if isinstance(result.xcom_value, list) else [result.xcom_value]
+            ranges = [each for each in found if isinstance(each, Mapping) and {"start", "end"} <= each.keys()]
+            cuts = [(each, StreamCutRange.from_json(each)) for each in ranges]
+            if cuts:
+                tell(context, *(took(given.stream, given, each) for each, given in cuts if given.stream is not None))
+            for each, given in cuts:
+                self._report(each, given)
             return result
         if self.deferrable:
             with failing_for_good():
-                stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
-            self.wait_with(PravegaReachableTrigger, stream)
+                self.wait_until_reachable()
         return PokeReturnValue(False)
 
-    def _report(self, context: Context, claimed: Mapping[str, str]) -> None:
-        """Write one line about the range, which may be one that was recorded before, and tell the task's assets."""
-        cuts = StreamCutRange.from_json(claimed)
-        if cuts.stream is not None:
-            tell(context, took(cuts.stream, cuts, claimed))
+    def wait_until_reachable(self) -> None:
+        """Defer until the cluster answers again."""
+        stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
+        self.wait_with(PravegaReachableTrigger, stream)
+
+    def _report(self, claimed: Mapping[str, str], cuts: StreamCutRange) -> None:
+        """Write one line about the range, which may be one that was recorded before."""
         interval = f", interval {claimed['interval']!r} of {claimed['consumer']!r}" if "interval" in claimed else ""
         times = f", event times {claimed['since']} to {claimed['until']}" if "since" in claimed else ""
-        self.log.info("Range of %s %s%s%s", self.stream, shown(cuts), interval, times)
+        self.log.info("Range of %s %s%s%s", cuts.stream or self.stream, shown(cuts), interval, times)
 
     def waits_since(self, context: Context) -> datetime:
         """The time of this try's first check: a try that was deferred or rescheduled is a new process at each check."""
@@ -150,7 +160,7 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
     def wait_with(
         self,
         kind: type[PravegaWaitingTrigger],
-        stream: StreamName,
+        stream: StreamName | str,
         *,
         give_up_at: datetime | None = None,
         **own: Any,

@@ -91,12 +91,16 @@ class PravegaWaitingTrigger(BaseTrigger):
         if self.give_up_at is not None:
             seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
         try:
-            async with asyncio.timeout(seconds) as limit, aclosing(events_of(self)) as events:
-                return await anext(events)
+            async with asyncio.timeout(seconds) as limit:
+                return await self._first_event()
         except TimeoutError:
             if not limit.expired():
                 raise
             return {"status": GAVE_UP}
+
+    async def _first_event(self) -> dict[str, Any]:
+        async with aclosing(events_of(self)) as events:
+            return await anext(events)
 
 
 class PollingTrigger(Protocol):
@@ -120,8 +124,12 @@ class PollingTrigger(Protocol):
         """Check whether the trigger fires; returns the event, or None."""
 
 
-async def events_of(trigger: PollingTrigger) -> AsyncGenerator[dict[str, Any], None]:
+async def events_of(trigger: PollingTrigger, longest: float | None = None) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the events of a trigger's checks, without end; while the cluster is away, wait.
+
+    Args:
+        trigger: the trigger.
+        longest: the most seconds between two checks; None: its `poll_interval`.
 
     Raises:
         PravegaError: one that waiting cannot heal.
@@ -131,10 +139,11 @@ async def events_of(trigger: PollingTrigger) -> AsyncGenerator[dict[str, Any], N
     # "finished with state success, but the task instance's state attribute is queued". So the sensor's own check is not
     # repeated at once. Triggers that start together, as in a new triggerer, do not continue in step. And Airflow starts
     # the trigger of a watcher again as soon as it has ended with an error: its checks must not come without a pause.
-    await asyncio.sleep(trigger.poll_interval * random.uniform(1.0, 2.0))
+    longest = longest or trigger.poll_interval
+    await asyncio.sleep(longest * random.uniform(1.0, 2.0))
     config = await PravegaHook(trigger.pravega_conn_id).aget_config()
     value = trigger.polled_value(config.scope)
-    async with subscribe(config, value, trigger.poll_interval, trigger.log) as subscription:
+    async with subscribe(config, value, longest, trigger.log) as subscription:
         outage, failed = Outage(str(value.stream), trigger.log), False
         answer: PollAnswer[Any] | None = None
         while True:
@@ -155,4 +164,4 @@ async def events_of(trigger: PollingTrigger) -> AsyncGenerator[dict[str, Any], N
             if event is not None:
                 yield event
             if failed or trigger.checks_again:
-                await asyncio.sleep(trigger.poll_interval)
+                await asyncio.sleep(longest)
