@@ -7,10 +7,11 @@ It needs Chromium and ChromeDriver (Debian's packages `chromium` and `chromium-d
 
 import argparse
 
-from tests.system.pictures import airflow_pages, component_page, dagster_pages, pravega_page
+from tests.system.pictures import airflow_pages, airflow_waits, component_page, dagster_pages, pravega_page
 
 PAGES = {
     "airflow": airflow_pages.take,
+    "waits": airflow_waits.take,
     "component": component_page.take,
     "dagster": dagster_pages.take,
     "page": pravega_page.take,

@@ -3,6 +3,8 @@
 import json
 import random
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -47,22 +49,28 @@ def write(client: PravegaClient, chance: random.Random, count: int) -> None:
             writer.write(json.dumps({"sensor": sensor, "value": round(chance.random(), 3)}).encode(), sensor)
 
 
-def take() -> None:
-    """Start Airflow, let a stream start runs and a backfill wait, and take the pictures."""
+@contextmanager
+def processes(dags: Path, before: Callable[[PravegaClient], None]) -> Iterator[tuple[Components, PravegaClient]]:
+    """Airflow's components, once a stream is filled."""
     with PravegaEmulator() as emulator, tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "airflow")
         home.mkdir()
         uri = urlsplit(emulator.controller_uri)
         connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port})
         with (
-            Browser() as browser,
             PravegaClient(PravegaConfig(controller_uri=emulator.controller_uri)) as client,
             Postgres(free_ports(1)[0], Path(folder, "postgres.log")) as database,
         ):
-            fill(client)
-            with Components(home, database, DAGS, {"pravega_default": connection}) as airflow:
-                work(airflow, client)
-                pictures(airflow, browser)
+            before(client)
+            with Components(home, database, dags, {"pravega_default": connection}) as airflow:
+                yield airflow, client
+
+
+def take() -> None:
+    """Start Airflow, let a stream start runs and a backfill wait, and take the pictures."""
+    with Browser() as browser, processes(DAGS, fill) as (airflow, client):
+        work(airflow, client)
+        pictures(airflow, browser)
 
 
 def work(airflow: Components, client: PravegaClient) -> None:
