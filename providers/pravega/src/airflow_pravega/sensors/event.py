@@ -35,7 +35,7 @@ class PravegaEventSensor(LinkedToStream, PravegaWaitingSensor):
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        where: comparisons of values in the event's JSON, such as `$.type == 'end' && $.day == '{{ ds }}'`; see
+        where: comparisons of values in the event's JSON, such as `$.type == 'end' && $.total > 10`; see
             `pravega_jobs.event_search.EventCondition`. (templated)
         function: instead of it, `module:function`: it gets the event's value and returns whether it holds, in a thread
             of the worker or of the triggerer, where it must be importable. (templated)
