@@ -25,11 +25,17 @@ _MEMORY: Final = "1g"  # of one executor
 class SparkCluster:
     """A master, and the workers that are started; use it as a context manager.
 
-    `properties` are settings of Spark for all of them, and, by `properties_file`, for a driver.
+    `properties` are settings of Spark for all of them, and, by `properties_file`, for a driver. With `takes_drivers` the
+    master has a REST server, on `rest_port`.
     """
 
-    def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
-        self.port = free_ports(1)[0]
+    def __init__(
+        self, folder: Path, properties: Mapping[str, str] | None = None, *, takes_drivers: bool = False
+    ) -> None:
+        self.port, self.rest_port = free_ports(2)
+        if takes_drivers:
+            rest = {"spark.master.rest.enabled": "true", "spark.master.rest.port": str(self.rest_port)}
+            properties = {**(properties or {}), **rest}
         self.properties_file = folder / "spark.properties"
         self.properties_file.touch(mode=0o600)
         self.properties_file.write_text("".join(f"{name} {value}\n" for name, value in (properties or {}).items()))
@@ -37,7 +43,7 @@ class SparkCluster:
         self._environment = os.environ | {
             "SPARK_HOME": str(_HOME),
             "PYSPARK_PYTHON": sys.executable,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
             "SPARK_LOCAL_IP": _LOCALHOST,
         }
         self._running: list[ProcessTree] = []

@@ -6,20 +6,24 @@ needs neither Airflow nor Dagster.
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, PravegaError
-from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import WORK_VARIABLE, JobReports, SubmittedWork
 from pravega_jobs.retries import error_in
+from pravega_jobs.spark.progress import SparkProgress
 from pyspark_pravega.remote.dagster import open_pravega_pipes
 from pyspark_pravega.remote.program import RemoteProgram
 
 _PIPES_VARIABLE: Final = "DAGSTER_PIPES_CONTEXT"
+# A standalone cluster gives each driver an address of its log, which has the driver's id.
+_LOG_ADDRESS: Final = "SPARK_DRIVER_LOG_URL_STDERR"
+_DRIVER: Final = re.compile(r"[?&]driverId=([^&]+)")
 _WAY: Final = (
     "PravegaSparkSubmitOperator of airflow_pravega hands over one range, as its arguments stream and stream_cuts"
 )
@@ -31,9 +35,31 @@ class SubmittedProgram(RemoteProgram):
     way_to_read = _WAY
     way_to_write = "give the operator into=…"
 
-    def __init__(self, order: WorkOrder, config: PravegaConfig) -> None:
-        super().__init__(order, config, logging.getLogger(__name__))
+    def __init__(self, submitted: SubmittedWork, config: PravegaConfig) -> None:
+        super().__init__(submitted.work, config, logging.getLogger(__name__))
+        self._submitted = submitted
         self._values: dict[str, Any] = {}
+
+    def begin(self) -> None:
+        """Begin, unless the work was submitted again; where the cluster runs the driver, Airflow gets its progress.
+
+        Raises:
+            LedgerError: the work was submitted again, or was given up.
+        """
+        found = _DRIVER.search(os.environ.get(_LOG_ADDRESS, ""))
+        driver = None if found is None else found[1]
+        self.send(lambda reports: reports.started(driver))
+        if driver is not None:
+            self.progress = SparkProgress(_SentLines(self))
+
+    def send(self, change: Callable[[JobReports], Coroutine[Any, Any, None]]) -> None:
+        """Change the report of this program.
+
+        Raises:
+            PravegaError: the cluster cannot be reached, or this program's report is not wanted.
+        """
+        with PravegaClient(self.config) as client:
+            client.run(change(JobReports(client.asynchronous, self._submitted.address)))
 
     def report(self, values: Mapping[str, Any]) -> None:
         """Add values to the task's result, under `reported`."""
@@ -42,6 +68,18 @@ class SubmittedProgram(RemoteProgram):
     def done(self) -> dict[str, Any]:
         """See `RemoteProgram`."""
         return {**super().done(), "values": self._values}
+
+
+class _SentLines:
+    """The log of a program's progress; Airflow gets the last line, too."""
+
+    def __init__(self, program: SubmittedProgram) -> None:
+        self._program = program
+
+    def info(self, event: str, /) -> None:
+        self._program.log.info(event)
+        with suppress(PravegaError):  # the next line can arrive
+            self._program.send(lambda reports: reports.progressed(event))
 
 
 @contextmanager
@@ -54,7 +92,7 @@ def open_pravega_work(*, connection: Mapping[str, Any] | None = None) -> Iterato
 
     Raises:
         ConfigurationError: the program has got no work, or a secret is not in the environment.
-        LedgerError: the work was submitted again meanwhile, so that this program must not report.
+        LedgerError: the work was submitted again, so that this program must not begin, or not report.
     """
     text = os.environ.get(WORK_VARIABLE)
     if text is None:
@@ -70,21 +108,19 @@ def open_pravega_work(*, connection: Mapping[str, Any] | None = None) -> Iterato
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     submitted = SubmittedWork.from_text(text)
     config = submitted.work.config(**(connection or {}))
-    program = SubmittedProgram(submitted.work, config)
+    program = SubmittedProgram(submitted, config)
+    program.begin()
     try:
         yield program
-        _report(config, submitted, program.done())
+        done = program.done()
+        program.send(lambda reports: reports.report(done))
     except Exception as raised:
         error = error_in(raised)
         if error is not None:
+            failure = {"error": type(error).__name__, "message": str(error)}
             # The program's error matters more than one of the report.
             with suppress(PravegaError):
-                _report(config, submitted, {"error": type(error).__name__, "message": str(error)})
+                program.send(lambda reports: reports.report(failure))
         raise
     finally:
         program.progress.end()
-
-
-def _report(config: PravegaConfig, submitted: SubmittedWork, report: Mapping[str, Any]) -> None:
-    with PravegaClient(config) as client:
-        client.run(JobReports(client.asynchronous, submitted.address).report(report))

@@ -1,5 +1,6 @@
 """Functions that OpenLineage's provider calls: for the datasets of a task, and for the dataset of an asset."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, namespace_of
 
 if TYPE_CHECKING:
-    from airflow.sdk import Asset
+    from airflow.sdk import Asset, Context
     from openlineage.client.event_v2 import Dataset
 
 
@@ -22,6 +23,31 @@ class ReportsLineage:
         from airflow_pravega.lineage.facets import operator_lineage
 
         return operator_lineage(self.lineage)
+
+
+def facts_for_spark(conf: Mapping[Any, Any], context: "Context", parent: bool, transport: bool) -> dict[str, str]:
+    """Settings of Spark that tell OpenLineage's listener there about the task: its parent job, where events go.
+
+    Args:
+        conf: settings that are given; their names win.
+        context: the task's context.
+        parent: add the parent job, as `[openlineage] spark_inject_parent_job_info` says.
+        transport: add the transport, as `[openlineage] spark_inject_transport_info` says.
+    """
+    if not parent and not transport:
+        return {}
+    from airflow.providers.common.compat.openlineage.utils.spark import (
+        inject_parent_job_information_into_spark_properties,
+        inject_transport_information_into_spark_properties,
+    )
+
+    given = {str(name): value for name, value in conf.items()}
+    found = dict(given)
+    if parent:
+        found = inject_parent_job_information_into_spark_properties(found, context)
+    if transport:
+        found = inject_transport_information_into_spark_properties(found, context)
+    return {name: str(value) for name, value in found.items() if name not in given}
 
 
 def convert_asset_to_openlineage(asset: "Asset", lineage_context: Any) -> "Dataset":

@@ -8,41 +8,32 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from datetime import datetime
-from typing import Any, Final, cast
+from datetime import UTC, datetime
+from typing import Any, cast
 from uuid import uuid4
 
-from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException
+from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException, AirflowTaskTimeout
 from airflow.sdk import Context, XComArg
 
-from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
-from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import Lineage, range_read, written_once
-from airflow_pravega.lineage.reporting import ReportsLineage
+from airflow_pravega.lineage.reporting import ReportsLineage, facts_for_spark
 from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.spark.range import times_options
+from airflow_pravega.spark.range_work import RangeWork
+from airflow_pravega.spark.submission import DriverSubmission, check_ended_well, give_up_driver
+from airflow_pravega.spark.standalone import StandaloneProgram
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
-from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
+from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, from_event
 from airflow_pravega.tasks.identity import write_name
-from airflow_pravega.tasks.intervals import declare, finish, shown
-from pravega_jobs.ranges import fix_range
-from pravega_jobs.remote.orders import (
-    InputOrder,
-    RangeOrder,
-    WorkOrder,
-    connection_without_secrets,
-    secrets_environment,
-)
+from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
+from airflow_pravega.triggers.waiting import GAVE_UP
+from pravega_jobs.remote.orders import secrets_environment
 from pravega_jobs.remote.reports import JobReports, ReportAddress, SubmittedWork
 from pravega_jobs.retries import error_named
 from pravega_jobs.spark.options import UNSPLIT
-from pravega_jobs.writes import Written
 
 try:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -50,8 +41,6 @@ except ImportError as error:
     raise AirflowOptionalProviderFeatureException(
         "spark-submit needs Airflow's provider of Spark: pip install 'airflow-provider-pravega[spark-submit]'"
     ) from error
-
-_EVENTS: Final = "events"
 
 
 class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInterval, SparkSubmitOperator):
@@ -68,9 +57,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
     (event headers included), its cuts, the result of the write to `into`, as `PravegaSparkWriteOperator` returns it, or
     None, and the values that the program has reported by `work.report({…})`.
 
-    Where Airflow's provider resumes a job (a driver on YARN or Kubernetes, from Airflow 3.3 on), a further try waits
-    for the driver that an earlier try has submitted, and returns its report. Otherwise a further try submits the
-    program again, with the same range and the same write.
+    A further try submits the program again, with the same range and the same write. With `deferrable=True`, and where
+    Airflow's provider resumes a job, it waits for the driver that an earlier try has submitted, and returns its report.
 
     Args:
         application: the program, a Python file. (templated)
@@ -85,6 +73,9 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         commit_ledger: `scope/table` of the commit ledger. (templated)
         spark_conn_id: id of a connection of Spark's provider, for `spark-submit`. (templated)
         pravega_conn_id: id of the connection. (templated)
+        deferrable: submit to a standalone cluster, by the REST server of its master, and wait for the driver on the
+            triggerer, without a worker.
+        poll_interval: seconds between two looks at the driver while the task is deferred.
         **kwargs: the arguments of `SparkSubmitOperator` of Airflow's provider.
     """
 
@@ -115,6 +106,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         commit_ledger: str | None = None,
         spark_conn_id: str = "spark_default",
         pravega_conn_id: str = PravegaHook.default_conn_name,
+        deferrable: bool = False,
+        poll_interval: float = 10.0,
         **kwargs: Any,
     ) -> None:
         if "conn_id" in kwargs:
@@ -134,6 +127,9 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         self.commit_ledger = commit_ledger
         self.spark_conn_id = spark_conn_id
         self.pravega_conn_id = pravega_conn_id
+        self.deferrable = deferrable
+        self.poll_interval = poll_interval
+        self._give_up: Callable[[], None] | None = None
         self._expect: Callable[[], None] | None = None
         self._secrets: dict[str, str] = {}
 
@@ -145,13 +141,57 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             AirflowException: the program, or `spark-submit`, has failed.
             PravegaError: the cluster cannot be reached.
         """
-        given = cast("Mapping[str, str]", self.stream_cuts)
-        hook = PravegaHook(self.pravega_conn_id)
+        with self._opened(context) as (client, work):
+            self.link_to_consumer(context, work.stream, work.given)
+            work.declare(context)
+            self.lineage = work.lineage()
+            # A program does not report that a segment was split at a wrong offset: a further try splits none.
+            order = work.order(UNSPLIT if context["ti"].try_number > 1 else {})
+            if self.deferrable:
+                return self._submit(work, lambda address: SubmittedWork(order, address).to_environment(), context)
+            self._secrets = secrets_environment(client.config, self.options, self.into_options)
+            began = time.monotonic()
+            address = ReportAddress(work.stream.scope, write_name(context), uuid4().hex)
+            reports = JobReports(client.asynchronous, address)
+            self._expect = lambda: client.run(reports.expect())
+            self.env_vars = {**(self.env_vars or {}), **SubmittedWork(order, address).to_environment()}
+            report = self._run(lambda: client.run(reports.find()), context)
+            return self._finish(work, report, address, time.monotonic() - began, context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Continue after the driver has ended: check its report, and finish the interval.
+
+        Raises:
+            AirflowFailException: the program reports an error that no retry can help, or has not done its work.
+            AirflowException: the driver has failed, or no master knows it any more.
+            AirflowTaskTimeout: the task's `execution_timeout` is over; the driver is killed.
+            PravegaError: the cluster cannot be reached.
+        """
+        carried, address = event["carried"], ReportAddress(**event["carried"]["job"])
+        with self._opened(context, carried) as (client, work):
+            self.lineage = work.lineage()
+            error = from_event(event)
+            if error is not None:
+                raise error
+            if event["status"] == GAVE_UP:
+                client.run(give_up_driver(client.asynchronous, address, carried["servers"], carried["driver"]))
+                raise AirflowTaskTimeout(f"{carried['driver']} ran longer than the execution_timeout, and is killed")
+            report = client.run(JobReports(client.asynchronous, address).find())
+            if report is not None and "error" in report:
+                raise error_named(report["error"], report["message"])
+            check_ended_well(event, carried["driver"])
+            seconds = (datetime.now(UTC) - datetime.fromisoformat(carried["since"])).total_seconds()
+            return self._finish(work, report, address, seconds, context)
+
+    @contextmanager
+    def _opened(
+        self, context: Context, submitted: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[PravegaClient, RangeWork]]:
+        """A client and the work of this task: what its arguments say, or what was submitted."""
+        self._conn_id = self.spark_conn_id
+        given, hook = cast("Mapping[str, str]", self.stream_cuts), PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
             config = hook.get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            self.link_to_consumer(context, stream, given)
-            times_options(given, self.options)
             once = None
             if self.into is not None:
                 once = OnceWrite.named(
@@ -163,52 +203,59 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
                     options=self.into_options,
                 )
             with hook.get_client() as client:
-                cuts = StreamCutRange.from_json(given)
-                fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-                declare(client, stream, given, None if once is None else once.sink, context)
-                source = range_read(config, stream, fixed.cuts, given, bytes=fixed.size)
-                self.lineage = Lineage((source,))
-                piece = RangeOrder(fixed.cuts, fixed.size, _times(given))
-                # A program does not report that a segment was split at a wrong offset: a further try splits none.
-                options = {**self.options, **(UNSPLIT if context["ti"].try_number > 1 else {})}
-                work = WorkOrder(
-                    connection_without_secrets(config),
-                    {_EVENTS: InputOrder(stream, (piece,), options)},
-                    None if once is None else once.order(),
-                )
-                self._secrets = secrets_environment(config, self.options, self.into_options)
-                began = time.monotonic()
-                address = ReportAddress(stream.scope, write_name(context), uuid4().hex)
-                reports = JobReports(client.asynchronous, address)
-                self._expect = lambda: client.run(reports.expect())
-                self.env_vars = {**(self.env_vars or {}), **SubmittedWork(work, address).to_environment()}
-                report = self._run(lambda: client.run(reports.find()), context)
-                seconds = round(time.monotonic() - began, 3)
-                events = self._events_read(report)
-                self.lineage = Lineage((replace(source, events=events),))
-                output = None if once is None else self._output(client, once, report)
-                if once is not None and output is not None:
-                    self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
-                finish(client, stream, given, fixed.cuts, context)
-                made = () if output is None else (written(output, given),)
-                tell(context, *made, took(stream, fixed.cuts, given, rows=events, bytes=fixed.size))
-                with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
-                    client.run(reports.forget())
-        result = {
-            "stream": str(stream),
-            "events": events,
-            "bytes": fixed.size,
-            "cuts": fixed.cuts.to_json(),
-            "seconds": seconds,
-            "output": output,
-            "reported": report["values"],
-        }
-        self.log.info("Processed %s %s: %s events, %s bytes", stream, shown(fixed.cuts), events, f"{fixed.size:,}")
+                yield client, RangeWork.of(client, self.stream, given, self.options, once, submitted)
+
+    def _submit(
+        self, work: RangeWork, variables: Callable[[ReportAddress], Mapping[str, str]], context: Context
+    ) -> dict[str, Any]:
+        """Submit the program to a standalone cluster, or find it there, and give the worker back."""
+        client, job, since = work.client, write_name(context), datetime.now(UTC)
+        self._hook = super()._get_hook()
+        program = StandaloneProgram.of(self._hook, self.application, job)
+        submission = DriverSubmission(client.asynchronous, program, work.stream.scope, job, self.log)
+        self._give_up = lambda: client.run(submission.give_up())
+        facts = facts_for_spark(
+            self.conf or {}, context, self._openlineage_inject_parent_job_info, self._openlineage_inject_transport_info
+        )
+        address = client.run(submission.submit(work.order(), variables, facts))
+        report = client.run(JobReports(client.asynchronous, address).find())
+        if report is not None and "error" not in report:
+            return self._finish(work, report, address, 0.0, context)
+        self._give_up = None
+        trigger = PravegaSparkDriverTrigger(
+            **submission.named(address),
+            watcher=submission.watcher,
+            poll_interval=self.poll_interval,
+            pravega_conn_id=self.pravega_conn_id,
+            carried={**submission.named(address), **work.fixed(), "since": since.isoformat()},
+            give_up_at=None if self.execution_timeout is None else (since + self.execution_timeout).isoformat(),
+        )
+        self.defer(trigger=trigger, method_name="execute_complete")
+        raise AssertionError("a task that defers goes on")
+
+    def on_kill(self) -> None:
+        """Kill the driver, or `spark-submit`."""
+        if self._give_up is not None:
+            with suppress(PravegaError):
+                self._give_up()
+        super().on_kill()
+
+    def _finish(
+        self,
+        work: RangeWork,
+        report: Mapping[str, Any] | None,
+        address: ReportAddress,
+        seconds: float,
+        context: Context,
+    ) -> dict[str, Any]:
+        result = work.finish(report, seconds, self.log, context)
+        self.lineage = work.lineage(result["events"], result["output"])
+        with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
+            work.client.run(JobReports(work.client.asynchronous, address).forget())
         return result
 
-    def _run(self, find: Callable[[], Mapping[str, Any] | None], context: Context) -> Mapping[str, Any]:
+    def _run(self, find: Callable[[], Mapping[str, Any] | None], context: Context) -> Mapping[str, Any] | None:
         """Have the provider submit the program, or wait for one that is submitted; returns the program's report."""
-        self._conn_id = self.spark_conn_id
         try:
             super().execute(context)
         except Exception as failure:
@@ -216,31 +263,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             if report is not None and "error" in report:
                 raise error_named(report["error"], report["message"]) from failure
             raise
-        report = find()
-        if report is None:
-            raise ConfigurationError(
-                "the program has ended well, but has not reported: let it open its work by open_pravega_work of "
-                "pyspark_pravega.remote.airflow, and end the block without an error"
-            )
-        return report
-
-    def _events_read(self, report: Mapping[str, Any]) -> int | None:
-        if _EVENTS not in report["inputs"]:
-            raise ConfigurationError(
-                "the program has ended well, but it has not read its range, which is therefore not done: let it call "
-                "work.read(spark)"
-            )
-        events: int | None = report["inputs"][_EVENTS]["events"]
-        return events
-
-    def _output(self, client: PravegaClient, once: OnceWrite, report: Mapping[str, Any]) -> dict[str, Any]:
-        record, output = once.find(client), report["output"]
-        if record is None or output is None:
-            raise ConfigurationError(
-                f"the program has ended well, but it has not written {once.write_id!r} to {once.stream}: let it call "
-                "work.write(frame), or leave out into"
-            )
-        return once.described(Written(record, output["by_this_try"], output["seconds"]), self.log)
+        return find()
 
     def _get_hook(self) -> Any:
         """The provider's hook, changed: before each submission the report is expected, and the secrets are set."""
@@ -250,7 +273,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         if on_cluster and connection["master"].startswith(("spark://", "local")):
             raise ConfigurationError(
                 f"connection {self.spark_conn_id!r} says deploy-mode cluster for {connection['master']}, where Spark "
-                "takes Python programs in the deploy mode client only: say client, or submit to YARN or Kubernetes"
+                "spark-submit takes Python programs in the deploy mode client only: say deferrable=True, or client"
             )
         submit = hook.submit
 
@@ -263,12 +286,6 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         # The provider calls it for a new job only, and not when it waits for a job that is submitted.
         hook.submit = submit_work  # type: ignore[method-assign]  # of this one hook
         return hook
-
-
-def _times(given: Mapping[str, str]) -> tuple[datetime, datetime] | None:
-    if "since" not in given or "until" not in given:
-        return None
-    return datetime.fromisoformat(given["since"]), datetime.fromisoformat(given["until"])
 
 
 @contextmanager

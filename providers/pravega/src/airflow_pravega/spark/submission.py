@@ -1,0 +1,151 @@
+"""Programs for drivers of a standalone cluster: submitted once, found again by a further try, or given up by name.
+
+The report's entry in Pravega says which driver has the work. A program starts only while the entry has its
+submission's name: so a submission of which nobody knows whether it has arrived is replaced, and does nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+from aiopravega.client import PravegaClient
+from aiopravega.errors import TableConflictError
+from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers, StandaloneProgram
+from pravega_jobs.remote.orders import WorkOrder
+from pravega_jobs.remote.reports import JobReports, ReportAddress, Submission
+
+
+@dataclass(slots=True)
+class DriverSubmission:
+    """The submission of a program for one job, by one try.
+
+    Args:
+        client: a connected client.
+        program: the program.
+        scope: the scope of the report.
+        job: the name of the job, which is the same for all its tries.
+        log: gets a line for what was done.
+    """
+
+    client: PravegaClient
+    program: StandaloneProgram
+    scope: str
+    job: str
+    log: Any
+    driver: str | None = None
+    watcher: str = field(default_factory=lambda: uuid4().hex)
+    _address: ReportAddress | None = None
+
+    async def submit(
+        self,
+        work: WorkOrder,
+        variables: Callable[[ReportAddress], Mapping[str, str]],
+        settings: Mapping[str, str],
+    ) -> ReportAddress:
+        """Submit the program, or find it, by what `work` says; returns the address of its report.
+
+        Args:
+            work: what a further try would hand over.
+            variables: the environment of the program, from the address of its report.
+            settings: settings of Spark that only this try has.
+
+        Raises:
+            ConfigurationError: the master refuses the program.
+            PravegaError: the masters, or Pravega, cannot be reached.
+        """
+        name = self.program.name_of(work)
+        while True:
+            newest = await JobReports(self.client, ReportAddress(self.scope, self.job, "")).newest()
+            found = None if newest is None else newest[0]
+            if found is not None and found.work == name and await self._is_usable(found):
+                self._address = ReportAddress(self.scope, self.job, found.submission)
+                return self._address
+            address = ReportAddress(self.scope, self.job, uuid4().hex)
+            reports = JobReports(self.client, address)
+            try:
+                await reports.expect_after(newest, name, self.watcher)
+            except TableConflictError:
+                continue
+            self._address = address
+            if found is not None and found.report is None:
+                await self._replace(found, is_other_work=found.work != name)
+            request = self.program.with_settings(settings).request(variables(address))
+            self.driver = await self._drivers.submit(request)
+            self.log.info("Submitted as %s to %s", self.driver, ", ".join(self.program.servers))
+            await reports.watched(self.driver, self.watcher)
+            return address
+
+    def named(self, address: ReportAddress) -> dict[str, Any]:
+        """The names by which others find the driver and its report, as plain JSON."""
+        return {"servers": list(self.program.servers), "driver": self.driver, "job": asdict(address)}
+
+    async def give_up(self) -> None:
+        """Kill the driver, if there is one, and refuse the program's report.
+
+        Raises:
+            PravegaError: the masters, or Pravega, cannot be reached.
+        """
+        if self._address is not None:
+            await give_up_driver(self.client, self._address, self.program.servers, self.driver)
+
+    @property
+    def _drivers(self) -> StandaloneDrivers:
+        return StandaloneDrivers(self.program.servers)
+
+    async def _is_usable(self, found: Submission) -> bool:
+        """True if the program of an earlier try has reported results, or its driver is at work."""
+        if found.report is not None:
+            return "error" not in found.report
+        if found.driver is None or not (await self._drivers.status(found.driver)).is_active:
+            return False
+        self.driver = found.driver
+        reports = JobReports(self.client, ReportAddress(self.scope, self.job, found.submission))
+        await reports.watched(found.driver, self.watcher)
+        self.log.info("Found again: %s, which an earlier try has submitted", found.driver)
+        return True
+
+    async def _replace(self, found: Submission, *, is_other_work: bool) -> None:
+        """Say what an earlier try has left, which is refused from now on; kill its driver if it has other work."""
+        if found.driver is None:
+            self.log.warning(
+                "An earlier try was ended while it submitted. If its program has arrived, it is refused when it begins"
+            )
+        elif is_other_work and (await self._drivers.status(found.driver)).is_active:
+            self.log.warning("The task has other arguments now: killing %s, which has the old ones", found.driver)
+            await self._drivers.kill(found.driver)
+
+
+async def give_up_driver(
+    client: PravegaClient, address: ReportAddress, servers: Sequence[str], driver: str | None
+) -> None:
+    """Refuse the report of a program, so that it does not begin, and kill its driver.
+
+    Raises:
+        PravegaError: the masters, or Pravega, cannot be reached.
+    """
+    try:
+        await JobReports(client, address).forget()
+    finally:
+        if driver is not None:
+            await StandaloneDrivers(servers).kill(driver)
+
+
+def check_ended_well(event: Mapping[str, Any], driver: str) -> None:
+    """Check the end of a driver, by the event of its trigger.
+
+    Raises:
+        AirflowException: it has failed, was killed, or no master knows it any more.
+    """
+    status = DriverStatus(event["state"], event["worker"], event["message"])
+    if status.has_ended_well:
+        return
+    if status.state is None:
+        raise AirflowException(
+            f"no master of Spark knows {driver} any more, and its program has not reported. A master that was started "
+            "again keeps its drivers with spark.deploy.recoveryMode"
+        )
+    where = "" if status.worker is None else f" on {status.worker}: its output is in the work folder of that worker"
+    raise AirflowException(f"{driver} has ended as {status.state}{where}. {status.message or ''}".rstrip())

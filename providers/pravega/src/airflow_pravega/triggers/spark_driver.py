@@ -1,0 +1,154 @@
+"""The trigger of the operator that submits programs: waits until a driver on a standalone cluster of Spark has ended.
+
+Airflow keeps this module's path in its database, with the class of each trigger that waits.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+from airflow.utils.state import TaskInstanceState
+from asgiref.sync import sync_to_async
+
+from aiopravega import PravegaConfig
+from aiopravega.errors import PravegaError
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.polling.outage import Outage
+from airflow_pravega.polling.shared_client import shared_client
+from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers
+from airflow_pravega.spark.submission import give_up_driver
+from airflow_pravega.tasks.failures import to_event
+from airflow_pravega.triggers.waiting import GAVE_UP
+from pravega_jobs.remote.reports import JobReports, ReportAddress
+
+ENDED: Final = "ended"
+# Airflow 3.3 tells triggers that a person has ended their task; before, they are only cancelled, as at a shutdown.
+_TELLS: Final = hasattr(BaseTrigger, "on_kill")
+
+
+class PravegaSparkDriverTrigger(BaseTrigger):
+    """Fires once, when a driver has ended: `{"status": "ended", "state": name or None, "worker", "message"}`.
+
+    The state is None if no master knows the driver any more. Its log has the state of the driver and the progress of
+    the program, when they change. While the masters or Pravega are away, it continues to wait. A task that a person
+    ends takes its driver with it.
+
+    Args:
+        servers: addresses of the masters' REST servers.
+        driver: the cluster's id of the driver.
+        job: the job, the scope and the submission of the program's report.
+        watcher: the try that waits for the driver.
+        poll_interval: seconds between two checks.
+        pravega_conn_id: id of the connection.
+        carried: plain JSON that the operator needs when it continues.
+        give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
+    """
+
+    def __init__(
+        self,
+        *,
+        servers: Sequence[str],
+        driver: str,
+        job: dict[str, str],
+        watcher: str,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any],
+        give_up_at: str | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
+        self.servers = list(servers)
+        self.driver = driver
+        self.job = job
+        self.watcher = watcher
+        self.poll_interval = poll_interval
+        self.pravega_conn_id = pravega_conn_id
+        self.carried = carried
+        self.give_up_at = give_up_at
+        self._seen: tuple[DriverStatus | None, str | None] = (None, None)
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The class and the arguments, as plain JSON."""
+        names = ("servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "carried", "give_up_at")
+        return f"{type(self).__module__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait, and yield the one event."""
+        try:
+            event = await self._wait()
+        except PravegaError as error:
+            event = to_event(error)
+        except asyncio.CancelledError:
+            if not _TELLS and await self._was_ended_by_a_person():
+                await self.on_kill()
+            raise
+        yield TriggerEvent({**event, "carried": self.carried})
+
+    async def on_kill(self) -> None:
+        """Kill the driver, and refuse its report, unless another try waits for it by now."""
+        config = await PravegaHook(self.pravega_conn_id).aget_config()
+        address = ReportAddress(**self.job)
+        async with shared_client(config) as client:
+            newest = await JobReports(client, address).newest()
+            if newest is not None and newest[0].watcher != self.watcher:
+                self.log.info("%s is not killed: another try of the task waits for it", self.driver)
+                return
+            self.log.info("The task was ended: killing %s", self.driver)
+            await give_up_driver(client, address, self.servers, self.driver)
+
+    async def _wait(self) -> dict[str, Any]:
+        seconds = None
+        if self.give_up_at is not None:
+            seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
+        config = await PravegaHook(self.pravega_conn_id).aget_config()
+        outage = Outage(self.driver, self.log)
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                while True:
+                    # Airflow fails a task whose trigger fires before the process that deferred has ended.
+                    await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
+                    try:
+                        with outage.checking():
+                            status = await self._look(config)
+                    except PravegaError as error:
+                        outage.failed(error)
+                        continue
+                    outage.succeeded()
+                    if not status.is_active:
+                        return {
+                            "status": ENDED,
+                            "state": status.state,
+                            "worker": status.worker,
+                            "message": status.message,
+                        }
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return {"status": GAVE_UP}
+
+    async def _look(self, config: PravegaConfig) -> DriverStatus:
+        status = await StandaloneDrivers(self.servers).status(self.driver)
+        async with shared_client(config) as client:
+            newest = await JobReports(client, ReportAddress(**self.job)).newest()
+        before, line = self._seen[0], None if newest is None else newest[0].progress
+        if status != before:
+            where = "" if status.worker is None else f" on {status.worker}"
+            self.log.info("%s is %s%s", self.driver, status.state, where)
+        if line is not None and line != self._seen[1]:
+            self.log.info("%s", line)
+        self._seen = (status, line)
+        return status
+
+    async def _was_ended_by_a_person(self) -> bool:
+        """True if the task does not wait for this trigger any more; a triggerer that ends leaves it deferred."""
+        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+        ti: Any = self.task_instance
+        states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
+            dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
+        )
+        state = states.get(ti.run_id, {})
+        return all(each != TaskInstanceState.DEFERRED for each in state.values())
