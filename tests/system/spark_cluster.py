@@ -25,14 +25,15 @@ _MEMORY: Final = "1g"  # of one executor
 class SparkCluster:
     """A master, and the workers that are started; use it as a context manager.
 
-    `properties` are settings of Spark for all of them, and, by `properties_file`, for a driver. With `takes_drivers` the
-    master has a REST server, on `rest_port`.
+    `properties` are settings of Spark for all of them, and, by `properties_file`, for a driver. With `takes_drivers`
+    the master has a REST server, on `rest_port`.
     """
 
     def __init__(
         self, folder: Path, properties: Mapping[str, str] | None = None, *, takes_drivers: bool = False
     ) -> None:
         self.port, self.rest_port = free_ports(2)
+        self._takes_drivers = takes_drivers
         if takes_drivers:
             rest = {"spark.master.rest.enabled": "true", "spark.master.rest.port": str(self.rest_port)}
             properties = {**(properties or {}), **rest}
@@ -57,6 +58,15 @@ class SparkCluster:
     def url(self) -> str:
         """The address of the master, as Spark writes it."""
         return f"spark://{_LOCALHOST}:{self.port}"
+
+    @property
+    def rest_url(self) -> str:
+        """The address of the master's REST server."""
+        return f"http://{_LOCALHOST}:{self.rest_port}"
+
+    def drivers(self) -> list[Path]:
+        """The folders of the drivers that workers have started, oldest first: `stderr` and `stdout` of each."""
+        return sorted(self._folder.glob("worker-*/driver-*"))
 
     def start_worker(self) -> ProcessTree:
         """Start a worker; it registers with the master by itself, and jobs wait for it."""
@@ -87,17 +97,11 @@ class SparkCluster:
         self._running.append(started)
         return started
 
-    def _answers(self) -> bool:
-        try:
-            socket.create_connection((_LOCALHOST, self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
-
     def __enter__(self) -> Self:
         master = self._start("master.Master", str(self.port))
         try:
-            wait_until(self._answers, lambda: f"the master listens: {master.said()}", every=0.5)
+            ports = [self.port, *([self.rest_port] if self._takes_drivers else [])]
+            wait_until(lambda: all(map(_answers, ports)), lambda: f"the master listens: {master.said()}", every=0.5)
         except BaseException:
             self.end()
             raise
@@ -112,3 +116,11 @@ class SparkCluster:
         """Kill all that was started."""
         for started in reversed(self._running):
             started.kill()
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection((_LOCALHOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,13 +1,15 @@
 """A program that Airflow submits: it copies or counts its range, or does what it should not.
 
-submitted_program.py copy|count|nothing|refused|deadly FOLDER
+submitted_program.py copy|count|nothing|refused|deadly|waiting FOLDER
 
-A deadly copy is killed amid its write at its first try, and after its write, before it reports, at its second one.
+A deadly copy is killed amid its write at its first try, and after its write, before it reports, at its second one. A
+waiting copy begins to write when the folder has a file `go`.
 """
 
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from pyspark_pravega.remote.airflow import open_pravega_work
@@ -30,6 +32,8 @@ def work(given: RemoteProgram, what: str, folder: Path) -> None:
         return
     if what == "refused":
         given.write(frame.selectExpr("1 as event"))
+    while what == "waiting" and not (folder / "go").exists():
+        time.sleep(0.5)
     if what == "deadly" and tries == 0:
         program = os.getpid()
 

@@ -22,8 +22,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage.reporting import ReportsLineage, facts_for_spark
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range_work import RangeWork
-from airflow_pravega.spark.submission import DriverSubmission, check_ended_well, give_up_driver
 from airflow_pravega.spark.standalone import StandaloneProgram
+from airflow_pravega.spark.submission import DriverSubmission, check_ended_well, give_up_driver
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, from_event

@@ -1,0 +1,253 @@
+"""Programs on drivers of a real standalone cluster, while the task waits on the triggerer."""
+
+import asyncio
+import json
+import os
+import threading
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk import DAG
+from tests.faults.process import ROOT, wait_until
+from tests.integration.airflow_pravega.test_spark_submit import DAY, EVENTS, PROGRAM, contents, record_of
+from tests.system.rest_proxy import RestProxy
+from tests.system.spark_cluster import SparkCluster
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError, PravegaConnectionError
+from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
+from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
+from pravega_jobs.remote.reports import TABLE, Submission
+
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark_submit")]
+
+
+@pytest.fixture
+def cluster(tmp_path_factory, monkeypatch):
+    """A cluster without workers that takes drivers, and a connection to it."""
+    with SparkCluster(tmp_path_factory.mktemp("cluster"), takes_drivers=True) as started:
+        connect(monkeypatch, started, started.rest_port)
+        yield started
+
+
+def connect(monkeypatch, cluster, rest_port, mode="cluster"):
+    extra = {"deploy-mode": mode, "rest-port": rest_port}
+    fields = {"conn_type": "spark", "host": f"spark://{cluster.host}", "port": cluster.port, "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
+
+
+@pytest.fixture
+def deferring(tmp_path):
+    """A DAG that submits the program with a range of a sensor, and waits on the triggerer."""
+
+    def deferring(stream, what, into=None, retries=0, **arguments) -> DAG:
+        with DAG(f"dag-{stream.scope}", schedule=None) as dag:
+            wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="submitted")
+            PravegaSparkSubmitOperator(
+                task_id="submit",
+                application=str(PROGRAM),
+                application_args=[what, str(tmp_path)],
+                stream=str(stream),
+                stream_cuts=wait.output,
+                into=None if into is None else str(into),
+                retries=retries,
+                retry_delay=0,
+                deferrable=True,
+                poll_interval=0.5,
+                executor_memory="512m",
+                driver_memory="512m",
+                env_vars={"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
+                **arguments,
+            )
+        return dag
+
+    return deferring
+
+
+def submission_in(client, scope):
+    """What the report's entry of the only job has."""
+    try:
+        [entry] = client.table(scope, TABLE).entries()
+    except (ValueError, LookupError):
+        return None
+    return Submission.of(entry)
+
+
+def is_noted(client, scope):
+    """True if the entry names a driver: the task has noted it, or its program has begun."""
+    found = submission_in(client, scope)
+    return found is not None and found.driver is not None
+
+
+def state_of(cluster, driver):
+    return asyncio.run(StandaloneDrivers([cluster.rest_url]).status(driver)).state
+
+
+def said_by(driver: Path) -> str:
+    return (driver / "stderr").read_text()
+
+
+def test_a_deferred_program_writes_its_range_once(run, client, stream, write, deferring, cluster, caplog):
+    write(*EVENTS)
+    cluster.start_worker()
+    copies = StreamName(stream.scope, "copies")
+    done = run(deferring(stream, "copy", copies), DAY)
+    cuts, found = done.result("wait"), done.result("submit")
+    assert (found["events"], found["reported"]) == (len(EVENTS), {"rows": len(EVENTS)})
+    assert found["cuts"] == {"start": cuts["start"], "end": cuts["end"]}
+    # The same name as that of a task that does not defer.
+    assert found["output"]["write_id"] == f"airflow/dag-{stream.scope}/submit/{cuts['interval']}"
+    assert contents(client, copies) == EVENTS
+    assert record_of(client, stream, cuts).is_done
+    assert list(client.table(stream.scope, TABLE).entries()) == []
+    [driver] = cluster.drivers()
+    assert f"{driver.name} is RUNNING" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_driver_whose_submission_was_not_noted_is_found_again(
+    run, client, stream, write, deferring, cluster, monkeypatch, tmp_path, caplog
+):
+    write(*EVENTS)
+    cluster.start_worker()
+    copies = StreamName(stream.scope, "copies")
+
+    def begun():
+        wait_until(lambda: is_noted(client, stream.scope), lambda: "the program begins", 300, every=0.5)
+        (tmp_path / "go").touch()
+
+    with RestProxy(cluster.rest_url, begun) as proxy:
+        connect(monkeypatch, cluster, proxy.port)
+        done = run(deferring(stream, "waiting", copies, retries=1), DAY)
+    assert done.tries("submit") == 2
+    assert "Found again: driver-" in caplog.text
+    assert len(cluster.drivers()) == 1
+    assert done.result("submit")["output"]["events"] == len(EVENTS)
+    assert contents(client, copies) == EVENTS
+
+
+@pytest.mark.slow
+def test_a_program_of_which_nobody_knows_is_refused_when_it_begins(
+    run, client, stream, write, deferring, cluster, monkeypatch, meanwhile, caplog
+):
+    write(*EVENTS)
+    copies = StreamName(stream.scope, "copies")
+    with RestProxy(cluster.rest_url, lambda: None) as proxy:  # without a worker, no program begins
+
+        def start_worker():
+            wait_until(lambda: is_noted(client, stream.scope), lambda: "the second try submits", 300, every=0.5)
+            cluster.start_worker()
+
+        connect(monkeypatch, cluster, proxy.port)
+        with meanwhile(start_worker):
+            done = run(deferring(stream, "copy", copies, retries=1), DAY)
+    assert done.tries("submit") == 2
+    assert "If its program has arrived, it is refused when it begins" in caplog.text
+    first, second = cluster.drivers()
+    assert "was submitted again, or given up" in said_by(first)
+    assert "was submitted again" not in said_by(second)
+    assert done.result("submit")["output"]["written"] is True
+    assert contents(client, copies) == EVENTS
+
+
+@pytest.mark.slow
+def test_a_program_that_is_killed_twice_is_submitted_again(run, client, stream, write, deferring, cluster):
+    write(*EVENTS)
+    cluster.start_worker()
+    copies = StreamName(stream.scope, "copies")
+    done = run(deferring(stream, "deadly", copies, retries=2), DAY)
+    assert (done.tries("submit"), len(cluster.drivers())) == (3, 3)
+    assert done.result("submit")["output"]["written"] is False
+    assert contents(client, copies) == EVENTS
+
+
+@pytest.mark.slow
+def test_a_driver_is_killed_with_its_task(run, client, stream, write, deferring, cluster):
+    write(*EVENTS)
+    cluster.start_worker()
+    done = run(deferring(stream, "waiting", execution_timeout=timedelta(seconds=90)), DAY)
+    assert done.state("submit") == "failed"
+    [record] = client.cut_ledger(stream.scope).records("submitted", stream)
+    assert "ran longer than the execution_timeout" in record.reason
+    [driver] = cluster.drivers()
+    assert state_of(cluster, driver.name) == "KILLED"
+    assert list(client.table(stream.scope, TABLE).entries()) == []
+
+
+@pytest.mark.slow
+def test_only_the_try_that_waits_kills_the_driver(run, client, stream, write, deferring, cluster, meanwhile):
+    write(*EVENTS)
+    states = []
+
+    def end_by_a_person():
+        wait_until(lambda: is_noted(client, stream.scope), lambda: "the task submits", 300, every=0.5)
+        found = submission_in(client, stream.scope)
+        [record] = client.cut_ledger(stream.scope).records("submitted", stream)
+        job = f"airflow/dag-{stream.scope}/submit/{record.interval.name}"
+        for watcher in ("another try", found.watcher):
+            trigger = PravegaSparkDriverTrigger(
+                servers=[cluster.rest_url],
+                driver=found.driver,
+                job={"scope": stream.scope, "job": job, "submission": found.submission},
+                watcher=watcher,
+                poll_interval=1.0,
+                pravega_conn_id="pravega_default",
+                carried={},
+            )
+            asyncio.run(trigger.on_kill())
+            states.append(state_of(cluster, found.driver))
+
+    with meanwhile(end_by_a_person):  # without a worker, the driver waits
+        done = run(deferring(stream, "copy"), DAY)
+    assert states[0] == "SUBMITTED"
+    assert states[1] in {"KILLED", None}
+    assert done.state("submit") == "failed"
+
+
+def test_what_cannot_be_waited_for_on_the_triggerer_is_refused(monkeypatch):
+    def refused(said, host, mode="cluster", **arguments):
+        fields = {"conn_type": "spark", "host": host, "port": 7077, "extra": {"deploy-mode": mode}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
+        with pytest.raises(ConfigurationError, match=said):
+            StandaloneProgram.of(SparkSubmitHook(**arguments), "/jobs/program.py", "job")
+
+    refused("leads to yarn", "yarn://")
+    refused("leads to local", "local://")
+    refused("Spark Connect", "sc://spark")
+    refused("a child of the worker", "spark://spark", "client")
+    refused("post_submit_commands", "spark://spark", post_submit_commands=["true"])
+
+
+def test_all_masters_of_a_cluster_are_asked(monkeypatch):
+    fields = {"conn_type": "spark", "host": "spark://one:7077,two:7077", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
+    program = StandaloneProgram.of(SparkSubmitHook(driver_memory="2g", conf={"a.b": 1}), "/jobs/program.py", "job")
+    assert program.servers == ("http://one:6066", "http://two:6066")
+    request = program.request({"NAME": "value"})
+    assert request["appArgs"][-1] == "/jobs/program.py"
+    assert request["sparkProperties"].items() >= {"a.b": "1", "spark.driver.memory": "2g"}.items()
+    assert request["environmentVariables"] == {"NAME": "value"}
+
+
+def test_a_server_that_is_no_master_is_named():
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        drivers = StandaloneDrivers([f"http://127.0.0.1:{server.server_address[1]}"])
+        with pytest.raises(ConfigurationError, match="not the REST server of a Spark master"):
+            asyncio.run(drivers.status("driver-1"))
+    with pytest.raises(PravegaConnectionError, match="no master of Spark answers"):
+        asyncio.run(drivers.status("driver-1"))
