@@ -6,17 +6,20 @@ import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+_JSON: Final = "application/json;charset=UTF-8"
 
 
 class RestProxy:
     """Hands requests on; the answer to the first submission is lost after `before_loss` has returned.
 
-    `port` is where it listens, `sent` is set when the master has answered to the first submission.
+    `port` is where it listens, `lost` is set when the answer is lost.
     """
 
     def __init__(self, target: str, before_loss: Callable[[], object]) -> None:
-        self.sent = threading.Event()
+        self.lost = threading.Event()
+        sent = threading.Event()
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -33,10 +36,11 @@ class RestProxy:
                         status, content = answer.status, answer.read()
                 except urllib.error.HTTPError as error:
                     status, content = error.code, error.read()
-                if self.path.endswith("/create") and not proxy.sent.is_set():
-                    proxy.sent.set()
+                if self.path.endswith("/create") and not sent.is_set():
+                    sent.set()
                     before_loss()
                     self.close_connection = True
+                    proxy.lost.set()
                     return
                 self.send_response(status)
                 self.send_header("content-length", str(len(content)))
@@ -59,6 +63,3 @@ class RestProxy:
     ) -> None:
         self._server.shutdown()
         self._server.server_close()
-
-
-_JSON = "application/json;charset=UTF-8"

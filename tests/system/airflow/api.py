@@ -148,6 +148,11 @@ class Api:
             fields["task_ids"] = list(task_ids)
         self.request("POST", f"dags/{dag_id}/clearTaskInstances", json=fields)
 
+    def end_task(self, dag_id: str, run_id: str, task_id: str) -> None:
+        """Mark a task as failed, as a person does."""
+        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}"
+        self.request("PATCH", path, json={"new_state": "failed"})
+
     def log(self, dag_id: str, run_id: str, task_id: str) -> str:
         """What all tries of a task have logged, on workers and on the triggerer."""
         path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/logs"

@@ -224,5 +224,6 @@ def get_provider_info() -> dict[str, Any]:
             "triggers.reader_group",
             "triggers.transaction",
             "triggers.reachable",
+            "triggers.spark_driver",
         ),
     }
