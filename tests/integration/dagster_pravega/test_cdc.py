@@ -81,6 +81,10 @@ def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, kil
     assert (first["pravega/events"], first["pravega/table"]) == (2, table.removeprefix("delta:"))
     columns = [column.name for column in first["dagster/column_schema"].columns]
     assert columns == ["id", "note", "_sequence"]
+    lineage = first["dagster/column_lineage"].deps_by_column
+    assert {name: [(each.asset_key, each.column_name) for each in found] for name, found in lineage.items()} == {
+        name: [(spec.key, name)] for name in ("id", "note")
+    }
 
     write(change("u", 3, id=1, note="__debezium_unavailable_value"), change("d", 4, id=2, note=None))
     second = run(spec, asset)

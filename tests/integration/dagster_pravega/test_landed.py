@@ -97,6 +97,8 @@ def test_events_that_cannot_be_decoded_are_in_the_errors_table(run, stream, appe
     found = run(spec, asset)
     assert (found["pravega/rows"], found["pravega/errors"], found["pravega/events"]) == (1, 2, 3)
     assert [column.name for column in found["dagster/column_schema"].columns] == ["number"]
+    [number] = found["dagster/column_lineage"].deps_by_column["number"]
+    assert (number.asset_key, number.column_name) == (spec.key, "number")
     assert [(each.state, each.landed) for each in list_errors(table)] == [("counted", 2)]
     append(stream, ["c"])
     assert "1 of 1 rows are errors" in run(spec, asset)

@@ -9,7 +9,7 @@ import dagster as dg
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.assets.landed import declare_table, interval_reads, kinds_of, landed_interval
 from dagster_pravega.io.range_read import StreamRead
-from dagster_pravega.metadata.columns import arrow_schema
+from dagster_pravega.metadata.columns import arrow_schema, columns_from
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ROWS_KEY, updated_at
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
@@ -66,9 +66,10 @@ def build_cdc_asset(
     Merged changes cannot be removed from a table, so the run's tag `pravega/rebuild` is refused.
 
     The materialization has the metadata of `StreamRead.metadata` (range, interval, changes as events, bytes), the
-    table's columns and, if its format counts them, its rows. `pravega/merge` is `merge` or `nothing`,
-    `pravega/changes` the number of the source's rows that have changed, and `pravega/inserted`, `updated`, `deleted`,
-    `older`, `absent`, `same` and `ghosts` count the effects on the table.
+    table's columns (without a `transform`, with the column of the stream that each is) and, if its format counts them,
+    its rows. `pravega/merge` is `merge` or `nothing`, `pravega/changes` the number of the source's rows that have
+    changed, and `pravega/inserted`, `updated`, `deleted`, `older`, `absent`, `same` and `ghosts` count the effects on
+    the table.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -130,6 +131,8 @@ def build_cdc_asset(
             state = state_of(target)
             metadata = {**arrow_schema(None if state is None else state.columns), **_described(table, done)}
             metadata |= {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
+            if state is not None and transform is None:
+                metadata |= columns_from(asset_key_of(stream), state.columns.names)
             metadata |= changes.metadata()
             changes.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=changes.data_version)

@@ -11,7 +11,7 @@ from aiopravega.ledger import Interval
 from dagster_pravega.assets.cdc import MERGE_KEY, stream_options
 from dagster_pravega.assets.landed import ACTION_KEY, declare_table, errors_of, interval_reads, landed_interval
 from dagster_pravega.io.arrow_io import StreamBatches
-from dagster_pravega.metadata.columns import arrow_schema
+from dagster_pravega.metadata.columns import arrow_schema, columns_from
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY, EVENTS_KEY, ROWS_KEY, updated_at
@@ -164,7 +164,8 @@ def build_kept_table(
             events.ranges.finish()
             done = with_upkeep(done, target, rules, beside)
             context.log.info("%s", done)
-            metadata |= {**_described(table, done, rules), **_errors(done, errors), **_state(target)}
+            metadata |= {**_described(table, done, rules), **_errors(done, errors)}
+            metadata |= _state(target, None if transform is not None else asset_key_of(stream))
             if done.is_empty:
                 metadata[EVENTS_KEY] = 0
             elif rules.merge is None and transform is None:  # rows are events, also if they were not read
@@ -213,9 +214,13 @@ def _errors(done: Kept, errors: str | None) -> dict[str, Any]:
     return {} if done.errors is None else {ERRORS_KEY: done.errors, ERRORS_TABLE_KEY: errors}
 
 
-def _state(target: LandingTable) -> dict[str, Any]:
-    """The columns and the rows of the whole table, if its format has them."""
+def _state(target: LandingTable, stream: dg.AssetKey | None) -> dict[str, Any]:
+    """The columns and the rows of the whole table, if its format has them.
+
+    `stream` is the asset of the rows; None: a function has changed them.
+    """
     state = state_of(target)
     if state is None:
         return {}
-    return {**arrow_schema(state.columns), **({} if state.rows is None else {ROWS_KEY: state.rows})}
+    known = {} if stream is None else columns_from(stream, state.columns.names)
+    return {**arrow_schema(state.columns), **known, **({} if state.rows is None else {ROWS_KEY: state.rows})}

@@ -11,7 +11,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain.next_range import SINCE
 from aiopravega.ledger import Sink
 from dagster_pravega.io.range_read import StreamRead
-from dagster_pravega.metadata.columns import DECODED_KEY, spark_schema
+from dagster_pravega.metadata.columns import DECODED_KEY, columns_from, spark_schema
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import (
     CONSUMER_KEY,
@@ -82,8 +82,9 @@ def build_landed_asset(
 
     The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
     interval's rows in the table (`pravega/rows`), the rows of the whole table if its format counts them, their columns,
-    the time of the landing, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. The number of
-    events of a run that did nothing is not known if the asset has a `transform`.
+    the time of the landing, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. Without a
+    `transform`, Dagster shows which column of the stream each column is; with one, the number of events of a run that
+    did nothing is not known.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -161,6 +162,7 @@ def build_landed_asset(
             metadata |= events.metadata()
             if transform is None:  # rows are events, also if the frame was not read, or Spark has not counted it
                 metadata[EVENTS_KEY] = done.holding.rows + (found.rows if found is not None else 0)
+                metadata |= columns_from(asset_key_of(stream), of_table.columns)
             events.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 

@@ -1,18 +1,29 @@
 """Columns of tables: the columns that an input selects, and the metadata that Dagster shows of an output's columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dagster import InputContext, MetadataValue, TableColumn, TableColumnConstraints, TableSchema
+from dagster import (
+    AssetKey,
+    InputContext,
+    MetadataValue,
+    TableColumn,
+    TableColumnConstraints,
+    TableColumnDep,
+    TableColumnLineage,
+    TableSchema,
+)
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega.metadata.spec import plain
+from pravega_jobs.merging.rules import columns_of_stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 SCHEMA_KEY: Final = "dagster/column_schema"
+LINEAGE_KEY: Final = "dagster/column_lineage"
 COLUMNS_KEY: Final = "columns"
 DECODED_KEY: Final = "pravega/columns"
 
@@ -64,3 +75,9 @@ def spark_schema(frame: "DataFrame") -> dict[str, Any]:
 def arrow_schema(schema: "pa.Schema | None") -> dict[str, Any]:
     """Metadata of the columns of an Arrow table; empty if the schema is not known."""
     return {} if schema is None else table_schema([(each.name, str(each.type), each.nullable) for each in schema])
+
+
+def columns_from(stream: AssetKey, names: Iterable[str]) -> dict[str, Any]:
+    """Metadata of the columns of a table that are columns of its stream; for rows that no function has changed."""
+    found = {name: [TableColumnDep(stream, name)] for name in columns_of_stream(names)}
+    return {LINEAGE_KEY: MetadataValue.column_lineage(TableColumnLineage(found))} if found else {}

@@ -1,13 +1,13 @@
 """Rules of a merge: the choices of a caller, and the rules that a table keeps. No I/O."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
 from aiopravega.errors import ConfigurationError, LedgerError
-from pravega_jobs.landing.rules import MERGED, Evolution, choice
+from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Evolution, choice
 
 # The columns of a merged table beside the source's: the position of a row's last change; with soft deletes, the mark
 # of a delete.
@@ -20,6 +20,7 @@ TO_COLUMN: Final = "_valid_to"
 CURRENT_COLUMN: Final = "_current"
 END_COLUMN: Final = "_end_sequence"
 HISTORY_COLUMNS: Final = (FROM_COLUMN, TO_COLUMN, CURRENT_COLUMN, END_COLUMN)
+_ADDED: Final = frozenset({*OWN_COLUMNS, SEQUENCE_COLUMN, DELETED_COLUMN, *HISTORY_COLUMNS})
 # The column of changes that is needed to know when a version began, and its type.
 TIME_COLUMNS: Final = {"_source_ts": "timestamp"}
 # The columns of changes that are needed to find ghosts, beside `_sequence`, and their types.
@@ -244,3 +245,11 @@ class MergeRules:
     def removes_ghosts(self) -> bool:
         """True if rows that a later snapshot lacks are removed."""
         return self.ghosts is Ghosts.REMOVE
+
+
+def columns_of_stream(names: Iterable[str]) -> list[str]:
+    """The columns of a table that are columns of its stream, if no function has changed the rows between the two.
+
+    The others are those that landings and merges add.
+    """
+    return [name for name in names if name not in _ADDED]

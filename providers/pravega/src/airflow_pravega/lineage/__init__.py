@@ -50,11 +50,28 @@ class FileData:
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
-    """The inputs and outputs of a task."""
+class TableData:
+    """A table of a database or of a catalog, with the number of rows that it got, and its columns."""
 
-    inputs: tuple[StreamData | FileData, ...] = ()
-    outputs: tuple[StreamData | FileData, ...] = ()
+    namespace: str
+    name: str
+    rows: int | None = None
+    columns: Columns = ()
+
+
+Data = StreamData | FileData | TableData
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The inputs and outputs of a task.
+
+    `unchanged` are the columns of the outputs that have the values of the inputs' columns of the same name.
+    """
+
+    inputs: tuple[Data, ...] = ()
+    outputs: tuple[Data, ...] = ()
+    unchanged: frozenset[str] = frozenset()
 
 
 def namespace_of(config: PravegaConfig) -> str:

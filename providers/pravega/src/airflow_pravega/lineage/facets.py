@@ -8,13 +8,14 @@ from airflow.providers.openlineage.extractors import OperatorLineage
 from openlineage.client.event_v2 import Dataset, InputDataset, OutputDataset
 from openlineage.client.facet_v2 import (
     DatasetFacet,
+    column_lineage_dataset,
     input_statistics_input_dataset,
     lifecycle_state_change_dataset,
     output_statistics_output_dataset,
     schema_dataset,
 )
 
-from airflow_pravega.lineage import Columns, FileData, Lineage, StreamData
+from airflow_pravega.lineage import Columns, Data, Lineage, StreamData, TableData
 
 # Schemes of addresses that have a container before the `@`, and not a user.
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
@@ -39,11 +40,25 @@ class PravegaRangeDatasetFacet(DatasetFacet):
 def operator_lineage(lineage: Lineage) -> "OperatorLineage[Any, Any]":
     """The datasets of a task."""
     return OperatorLineage(
-        inputs=[_input(data) for data in lineage.inputs], outputs=[_output(data) for data in lineage.outputs]
+        inputs=[_input(data) for data in lineage.inputs],
+        outputs=[_output(data, _columns_from(lineage)) for data in lineage.outputs],
     )
 
 
-def _input(data: StreamData | FileData) -> Dataset:
+def _columns_from(lineage: Lineage) -> dict[str, DatasetFacet]:
+    """The columns of an output, by those of the only input whose values they have."""
+    if not lineage.unchanged or len(lineage.inputs) != 1:
+        return {}
+    namespace, name = _names(lineage.inputs[0])
+    same = column_lineage_dataset.Transformation("DIRECT", "IDENTITY")
+    fields = {
+        column: column_lineage_dataset.Fields([column_lineage_dataset.InputField(namespace, name, column, [same])])
+        for column in sorted(lineage.unchanged)
+    }
+    return {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields)}
+
+
+def _input(data: Data) -> Dataset:
     namespace, name = _names(data)
     rows, size = _counts(data)
     counted = input_statistics_input_dataset.InputStatisticsInputDatasetFacet(rowCount=rows, size=size)
@@ -55,21 +70,23 @@ def _input(data: StreamData | FileData) -> Dataset:
     )
 
 
-def _output(data: StreamData | FileData) -> Dataset:
+def _output(data: Data, columns: dict[str, DatasetFacet]) -> Dataset:
     namespace, name = _names(data)
     rows, size = _counts(data)
     counted = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows, size=size)
     return OutputDataset(
         namespace,
         name,
-        facets=_facets(data),
+        facets={**_facets(data), **columns},
         outputFacets={} if rows is None and size is None else {"outputStatistics": counted},
     )
 
 
-def _names(data: StreamData | FileData) -> tuple[str, str]:
+def _names(data: Data) -> tuple[str, str]:
     if isinstance(data, StreamData):
         return data.namespace, str(data.stream)
+    if isinstance(data, TableData):
+        return data.namespace, data.name
     return folder_names(data.path)
 
 
@@ -84,11 +101,11 @@ def folder_names(path: str) -> tuple[str, str]:
     return f"{split.scheme}://{host}", split.path.strip("/") or "/"
 
 
-def _counts(data: StreamData | FileData) -> tuple[int | None, int | None]:
+def _counts(data: Data) -> tuple[int | None, int | None]:
     return (data.events, data.bytes) if isinstance(data, StreamData) else (data.rows, None)
 
 
-def _facets(data: StreamData | FileData) -> dict[str, DatasetFacet]:
+def _facets(data: Data) -> dict[str, DatasetFacet]:
     facets: dict[str, DatasetFacet] = {}
     if data.columns:
         facets["schema"] = _schema(data.columns)

@@ -1,7 +1,7 @@
 """The operator that merges a range of database changes into a table: once, and an older change never wins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import Context, XComArg
@@ -11,12 +11,11 @@ from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
 from airflow_pravega.connections.tables import ICEBERG, POSTGRES, check_store, check_table, named_table, table_in
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import FileData
+from airflow_pravega.lineage.tables import columns_in, rows_taken, table_data
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known, is_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
-from pravega_jobs.landing import folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.store_access import accessing
 from pravega_jobs.landing.targets import check_partitions
@@ -150,7 +149,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             landing = landing_of(given, partition_by=self.partition_by)
             conn_id = self.postgres_conn_id or self.iceberg_conn_id
             beside = POSTGRES if self.postgres_conn_id else ICEBERG
-            target = table_in(self.table, hook.get_connection(conn_id), beside) if conn_id else merged_table(self.table)
+            connection = hook.get_connection(conn_id) if conn_id else None
+            target = merged_table(self.table) if connection is None else table_in(self.table, connection, beside)
             check_partitions(target, self.partition_by)
             access = store_access(self.aws_conn_id)
             rules = MergeRules.of(
@@ -166,8 +166,9 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             del client
             with accessing(access):
                 merged = merge_changes(self.transformed(frame), target, landing, rules)
-            folder = folder_of(self.table)
-            self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
+                columns = columns_in(target)
+            table = table_data(self.table, connection)
+            self.lineage = rows_taken(self.lineage, table, columns, changed=self.transform is not None)
             return merged
 
         done = self.process_range(

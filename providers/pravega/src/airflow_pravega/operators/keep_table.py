@@ -1,7 +1,6 @@
 """The operator by which a table follows a stream: it waits for the next range, and takes it into the table once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
@@ -21,8 +20,9 @@ from airflow_pravega.connections.tables import (
     table_in,
 )
 from airflow_pravega.hooks.pravega import PravegaHook, registry_of
-from airflow_pravega.lineage import FileData, Lineage, range_read
+from airflow_pravega.lineage import Lineage, range_read
 from airflow_pravega.lineage.reporting import ReportsLineage
+from airflow_pravega.lineage.tables import columns_in, rows_taken, table_data
 from airflow_pravega.sensors.run_range import LAST
 from airflow_pravega.sensors.stream_cut import IfEmpty, PravegaStreamCutSensor
 from airflow_pravega.tasks.arguments import check_known
@@ -30,7 +30,7 @@ from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, 
 from airflow_pravega.tasks.intervals import TO_RECORD, declare, interval_in, table_sink
 from airflow_pravega.tasks.ranges import task_range
 from pravega_jobs.keeping import KeepRules, Kept, keep_range, with_upkeep
-from pravega_jobs.landing import ErrorsStream, LandingTable, folder_of
+from pravega_jobs.landing import ErrorsStream, LandingTable
 from pravega_jobs.landing.store_access import accessing
 
 
@@ -205,8 +205,8 @@ class PravegaKeepTableOperator(ReportsLineage, ProcessesInterval, PravegaStreamC
             kind = Kind.LAND if rules.kind == "landing" else Kind.MERGE
             known = {"rows": kept.rows, "bytes": kept.bytes, "table": self.table}
             tell(context, took(taken.stream, kept.cuts, given, kind, **known))
-        folder = folder_of(self.table)
-        self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder, rows=kept.rows),))
+        named = table_data(self.table, hook.get_connection(conn_id) if conn_id else None, kept.rows)
+        self.lineage = rows_taken(self.lineage, named, columns_in(table), changed=False)
         return kept
 
     def _rules(self, columns: str | None, options: Mapping[str, str]) -> KeepRules:

@@ -1,7 +1,6 @@
 """The operator that lands a range in a table: each row once, although tasks are killed, retried or cleared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import Context, XComArg
@@ -9,6 +8,7 @@ from airflow.sdk import Context, XComArg
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.asset_events import Kind, tell, took
 from airflow_pravega.connections.aws import store_access
+from airflow_pravega.connections.fields import ConnectionLike
 from airflow_pravega.connections.tables import (
     ICEBERG,
     POSTGRES,
@@ -19,12 +19,13 @@ from airflow_pravega.connections.tables import (
     table_in,
 )
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import FileData, columns_of
+from airflow_pravega.lineage import Columns, columns_of
+from airflow_pravega.lineage.tables import rows_taken, table_data
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.tasks.arguments import check_known, known_texts
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.intervals import shown, table_sink
-from pravega_jobs.landing import Landed, LandingTable, folder_of, land
+from pravega_jobs.landing import Landed, LandingTable, land
 from pravega_jobs.landing.error_sinks import ErrorsSink
 from pravega_jobs.landing.errors import check_errors, errors_sink_of
 from pravega_jobs.landing.land import landing_of
@@ -158,7 +159,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             reached = None if errors is None else errors.with_client(client)
             with accessing(access):
-                return self._land(self.transformed(frame), target, reached, given, generation)
+                return self._land(self.transformed(frame), target, reached, given, generation, connection)
 
         done = self.process_range(context, given, work, sink=sink)
         action, holding = done.result.action, done.result.holding
@@ -194,11 +195,10 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         errors: ErrorsSink | None,
         given: Mapping[str, str],
         generation: int,
+        connection: ConnectionLike | None,
     ) -> Landed:
-        folder = folder_of(self.table)
-        of_table = frame if errors is None else frame.drop(ERROR)
-        files = () if folder is None else (FileData(folder, columns=columns_of(of_table)),)
-        self.lineage = replace(self.lineage, outputs=files)
+        columns = columns_of(frame if errors is None else frame.drop(ERROR))
+        self._taken(connection, columns)
         landed = land(
             frame,
             target,
@@ -209,5 +209,9 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             errors=errors,
             most_errors=self.most_errors,
         )
-        self.lineage = replace(self.lineage, outputs=tuple(replace(each, rows=landed.holding.rows) for each in files))
+        self._taken(connection, columns, landed.holding.rows)
         return landed
+
+    def _taken(self, connection: ConnectionLike | None, columns: Columns, rows: int | None = None) -> None:
+        table = table_data(self.table, connection, rows)
+        self.lineage = rows_taken(self.lineage, table, columns, changed=self.transform is not None)
