@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk import Connection
 from tests.faults.process import ROOT
 
 from aiopravega import StreamCutRange
+from airflow_pravega.lineage import Lineage
 from airflow_pravega.lineage.facets import folder_names
+from airflow_pravega.lineage.tables import rows_taken, table_data
 
 JOB = Path(__file__).with_name("lineage_job.py")
-TASKS = ("make", "write", "wait", "read", "load", "copy", "function", "announce", "delete")
+TASKS = ("make", "write", "wait", "read", "load", "land", "keep", "copy", "function", "announce", "delete")
 PASSWORD = "s3cret-of-lineage"
 HEADER = 8
 
@@ -33,6 +36,7 @@ def events(pravega_config, connection_json, scope, tmp_path) -> dict[str, Any]:
         "AIRFLOW_CONN_PRAVEGA_DEFAULT": json.dumps(connection),
         "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(log), "append": True}),
         "AIRFLOW__OPENLINEAGE__NAMESPACE": "tests",
+        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
     }
     ended = subprocess.run(
         [sys.executable, str(JOB), scope, str(tmp_path)], check=False, env=environment, capture_output=True, text=True
@@ -42,6 +46,17 @@ def events(pravega_config, connection_json, scope, tmp_path) -> dict[str, Any]:
     assert PASSWORD not in text
     found = [json.loads(line) for line in text.splitlines()]
     return {event["job"]["name"].removeprefix("lineage."): event for event in found if event["eventType"] == "COMPLETE"}
+
+
+def postgres_connection(port=None):
+    return Connection(
+        conn_id="db", conn_type="postgres", host="db", port=port, schema="shop", login="ada", password=PASSWORD
+    )
+
+
+def iceberg_connection():
+    fields = {"host": f"https://ada:{PASSWORD}@catalog:8181/iceberg", "login": "ada", "password": PASSWORD}
+    return Connection(conn_id="lake", conn_type="iceberg", **fields)
 
 
 def only(datasets: list[dict[str, Any]]) -> dict[str, Any]:
@@ -87,6 +102,17 @@ def test_each_operator_reports_what_it_has_read_and_written(events, pravega_conf
     files = only(events["load"]["outputs"])
     assert named(files) == ("file", str(tmp_path / "files"))
     assert files["outputFacets"]["outputStatistics"]["rowCount"] == 2
+    for task, folder in (("land", "landed"), ("keep", "kept")):
+        table = only(events[task]["outputs"])
+        assert (named(table), table["outputFacets"]["outputStatistics"]["rowCount"]) == (
+            ("file", f"{tmp_path}/{folder}"),
+            2,
+        )
+        [(column, lineage)] = table["facets"]["columnLineage"]["fields"].items()
+        source = only(lineage["inputFields"])
+        assert (column, (source["namespace"], source["name"]), source["field"]) == ("a", numbers, "a")
+        assert [(each["type"], each["subtype"]) for each in source["transformations"]] == [("DIRECT", "IDENTITY")]
+    assert (tmp_path / "parent.txt").read_text() == "lineage.function"
     assert named(only(events["copy"]["inputs"])) == named(files)
     for task in ("copy", "function"):
         copied = only(events[task]["outputs"])
@@ -94,6 +120,31 @@ def test_each_operator_reports_what_it_has_read_and_written(events, pravega_conf
         assert copied["outputFacets"]["outputStatistics"]["rowCount"] == 2
         assert "pravega_range" in copied["facets"]
     assert named(only(events["announce"]["outputs"])) == numbers  # an asset, by the default connection
+
+
+@pytest.mark.parametrize(
+    ("table", "connection", "names"),
+    [
+        ("orders", postgres_connection(), ("postgres://db:5432", "shop.public.orders")),
+        ("lake.orders", postgres_connection(port=5433), ("postgres://db:5433", "shop.lake.orders")),
+        ("lake.orders", iceberg_connection(), ("https://catalog:8181/iceberg", "lake.orders")),
+    ],
+)
+def test_tables_of_connections_are_named_without_credentials(table, connection, names):
+    found = table_data(table, connection)
+    assert (found.namespace, found.name) == names
+
+
+def test_a_table_whose_catalog_is_configured_elsewhere_is_left_out():
+    assert table_data("iceberg:local/lake.orders", None) is None
+    lineage = rows_taken(Lineage(), None, (("a", "int"),), changed=False)
+    assert (lineage.outputs, lineage.unchanged) == ((), frozenset())
+
+
+def test_columns_of_changed_rows_are_of_nobody():
+    table, columns = table_data("delta:/lake/orders", None), (("a", "int"), ("_consumer", "string"))
+    assert rows_taken(Lineage(), table, columns, changed=True).unchanged == frozenset()
+    assert rows_taken(Lineage(), table, columns, changed=False).unchanged == {"a"}
 
 
 @pytest.mark.parametrize(

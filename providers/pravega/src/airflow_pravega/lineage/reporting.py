@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from airflow.providers.common.compat.sdk import conf
+
 from aiopravega import StreamName
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, namespace_of
@@ -25,11 +27,18 @@ class ReportsLineage:
         return operator_lineage(self.lineage)
 
 
-def facts_for_spark(conf: Mapping[Any, Any], context: "Context", parent: bool, transport: bool) -> dict[str, str]:
+def openlineage_wants() -> tuple[bool, bool]:
+    """True if Spark is to know the parent job, and True if it is to know the transport, as Airflow is configured."""
+    names = ("spark_inject_parent_job_info", "spark_inject_transport_info")
+    parent, transport = (conf.getboolean("openlineage", name, fallback=False) for name in names)
+    return parent, transport
+
+
+def facts_for_spark(settings: Mapping[Any, Any], context: "Context", parent: bool, transport: bool) -> dict[str, str]:
     """Settings of Spark that tell OpenLineage's listener there about the task: its parent job, where events go.
 
     Args:
-        conf: settings that are given; their names win.
+        settings: settings that are given; their names win.
         context: the task's context.
         parent: add the parent job, as `[openlineage] spark_inject_parent_job_info` says.
         transport: add the transport, as `[openlineage] spark_inject_transport_info` says.
@@ -41,7 +50,7 @@ def facts_for_spark(conf: Mapping[Any, Any], context: "Context", parent: bool, t
         inject_transport_information_into_spark_properties,
     )
 
-    given = {str(name): value for name, value in conf.items()}
+    given = {str(name): value for name, value in settings.items()}
     found = dict(given)
     if parent:
         found = inject_parent_job_information_into_spark_properties(found, context)

@@ -10,6 +10,7 @@ from airflow.sdk import Context
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.connections.spark import session_settings
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.lineage.reporting import facts_for_spark, openlineage_wants
 from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.tasks.arguments import check_stream
@@ -22,6 +23,7 @@ from pravega_jobs.spark.session import LOCAL, interruptible, pages_of, session_f
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_CONNECT: Final = "sc://"
 _PACKAGE: Final = "airflow-provider-pravega"
 
 
@@ -82,6 +84,8 @@ class PravegaSparkOperator(TemplatedTexts):
         if self.spark_conn_id:
             master, settings = session_settings(hook.get_connection(self.spark_conn_id))
             conf = {**settings, **conf}
+        if not master.startswith(_CONNECT):  # whose server runs for all tasks
+            conf = {**conf, **facts_for_spark(conf, context, *openlineage_wants())}
         name = task_name(context)
         with ExitStack() as stack:
             with jvm_lines_logged(self.log):
