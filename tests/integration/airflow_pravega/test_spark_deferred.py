@@ -78,6 +78,11 @@ def submission_in(client, scope):
     return Submission.of(entry)
 
 
+def job_of(stream):
+    """The name of the job, and of its write."""
+    return f"airflow/dag-{stream.scope}/submit/{DAY.isoformat()}"
+
+
 def is_noted(client, scope):
     """True if the entry names a driver: the task has noted it, or its program has begun."""
     found = submission_in(client, scope)
@@ -92,7 +97,7 @@ def said_by(driver: Path) -> str:
     return (driver / "stderr").read_text()
 
 
-def test_a_deferred_program_writes_its_range_once(run, client, stream, write, deferring, cluster, caplog):
+def test_a_deferred_program_writes_its_range_once(run, client, stream, write, deferring, cluster, capfd):
     write(*EVENTS)
     cluster.start_worker()
     copies = StreamName(stream.scope, "copies")
@@ -101,17 +106,17 @@ def test_a_deferred_program_writes_its_range_once(run, client, stream, write, de
     assert (found["events"], found["reported"]) == (len(EVENTS), {"rows": len(EVENTS)})
     assert found["cuts"] == {"start": cuts["start"], "end": cuts["end"]}
     # The same name as that of a task that does not defer.
-    assert found["output"]["write_id"] == f"airflow/dag-{stream.scope}/submit/{cuts['interval']}"
+    assert found["output"]["write_id"] == job_of(stream)
     assert contents(client, copies) == EVENTS
     assert record_of(client, stream, cuts).is_done
     assert list(client.table(stream.scope, TABLE).entries()) == []
     [driver] = cluster.drivers()
-    assert f"{driver.name} is RUNNING" in caplog.text
+    assert f"{driver.name} is RUNNING" in capfd.readouterr().out
 
 
 @pytest.mark.slow
 def test_a_driver_whose_submission_was_not_noted_is_found_again(
-    run, client, stream, write, deferring, cluster, monkeypatch, tmp_path, caplog
+    run, client, stream, write, deferring, cluster, monkeypatch, tmp_path, capfd
 ):
     write(*EVENTS)
     cluster.start_worker()
@@ -125,7 +130,7 @@ def test_a_driver_whose_submission_was_not_noted_is_found_again(
         connect(monkeypatch, cluster, proxy.port)
         done = run(deferring(stream, "waiting", copies, retries=1), DAY)
     assert done.tries("submit") == 2
-    assert "Found again: driver-" in caplog.text
+    assert "Found again: driver-" in capfd.readouterr().out
     assert len(cluster.drivers()) == 1
     assert done.result("submit")["output"]["events"] == len(EVENTS)
     assert contents(client, copies) == EVENTS
@@ -133,7 +138,7 @@ def test_a_driver_whose_submission_was_not_noted_is_found_again(
 
 @pytest.mark.slow
 def test_a_program_of_which_nobody_knows_is_refused_when_it_begins(
-    run, client, stream, write, deferring, cluster, monkeypatch, meanwhile, caplog
+    run, client, stream, write, deferring, cluster, monkeypatch, meanwhile, capfd
 ):
     write(*EVENTS)
     copies = StreamName(stream.scope, "copies")
@@ -147,7 +152,7 @@ def test_a_program_of_which_nobody_knows_is_refused_when_it_begins(
         with meanwhile(start_worker):
             done = run(deferring(stream, "copy", copies, retries=1), DAY)
     assert done.tries("submit") == 2
-    assert "If its program has arrived, it is refused when it begins" in caplog.text
+    assert "If its program has arrived, it is refused when it begins" in capfd.readouterr().out
     first, second = cluster.drivers()
     assert "was submitted again, or given up" in said_by(first)
     assert "was submitted again" not in said_by(second)
@@ -187,13 +192,11 @@ def test_only_the_try_that_waits_kills_the_driver(run, client, stream, write, de
     def end_by_a_person():
         wait_until(lambda: is_noted(client, stream.scope), lambda: "the task submits", 300, every=0.5)
         found = submission_in(client, stream.scope)
-        [record] = client.cut_ledger(stream.scope).records("submitted", stream)
-        job = f"airflow/dag-{stream.scope}/submit/{record.interval.name}"
         for watcher in ("another try", found.watcher):
             trigger = PravegaSparkDriverTrigger(
                 servers=[cluster.rest_url],
                 driver=found.driver,
-                job={"scope": stream.scope, "job": job, "submission": found.submission},
+                job={"scope": stream.scope, "job": job_of(stream), "submission": found.submission},
                 watcher=watcher,
                 poll_interval=1.0,
                 pravega_conn_id="pravega_default",
