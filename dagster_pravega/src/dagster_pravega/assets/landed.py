@@ -82,9 +82,8 @@ def build_landed_asset(
 
     The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
     interval's rows in the table (`pravega/rows`), the rows of the whole table if its format counts them, their columns,
-    the time of the landing, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. Without a
-    `transform`, Dagster shows which column of the stream each column is; with one, the number of events of a run that
-    did nothing is not known.
+    the time of the landing, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. With a `transform`
+    it has no lineage of columns, and no number of events of a run that did nothing.
 
     Args:
         stream: the asset of the stream, or its key.

@@ -71,7 +71,7 @@ class SubmittedProgram(RemoteProgram):
 
 
 class _SentLines:
-    """The log of a program's progress; Airflow gets the last line, too."""
+    """The log of a program's progress; Airflow also gets the last line."""
 
     def __init__(self, program: SubmittedProgram) -> None:
         self._program = program

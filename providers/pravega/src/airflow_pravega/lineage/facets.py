@@ -46,7 +46,7 @@ def operator_lineage(lineage: Lineage) -> "OperatorLineage[Any, Any]":
 
 
 def _columns_from(lineage: Lineage) -> dict[str, DatasetFacet]:
-    """The columns of an output, by those of the only input whose values they have."""
+    """The columns of an output, by the columns of the only input that have the same values."""
     if not lineage.unchanged or len(lineage.inputs) != 1:
         return {}
     namespace, name = _names(lineage.inputs[0])

@@ -1,7 +1,6 @@
-"""The operator that submits a program to Spark by `spark-submit`, through Airflow's own provider of Spark.
+"""The operator that submits a program to Spark, through Airflow's own provider of Spark.
 
-The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.remote.airflow`. It reports its
-work in a table of Pravega, which every try can read, on whatever machine the driver has run.
+The program reports its work in a table of Pravega, which every try can read, on whatever machine the driver has run.
 """
 
 import os
@@ -75,7 +74,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         pravega_conn_id: id of the connection. (templated)
         deferrable: submit to a standalone cluster, by the REST server of its master, and wait for the driver on the
             triggerer, without a worker.
-        poll_interval: seconds between two looks at the driver while the task is deferred.
+        poll_interval: seconds between two checks of the driver while the task is deferred.
         **kwargs: the arguments of `SparkSubmitOperator` of Airflow's provider.
     """
 
@@ -112,11 +111,10 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
     ) -> None:
         if "conn_id" in kwargs:
             raise ConfigurationError("conn_id is given: name the connection of Spark by spark_conn_id")
-        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
-        super().__init__(conn_id=spark_conn_id, **kwargs)
-        for name in (stream, into):
-            if name is not None:
-                check_stream(name)
+        super().__init__(conn_id=spark_conn_id, **{"multiple_outputs": True, **kwargs})  # so that `output["…"]` works
+        check_stream(stream)
+        if into is not None:
+            check_stream(into)
         self.stream = stream
         self.stream_cuts = stream_cuts
         self.options = dict(options or {})
@@ -130,7 +128,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         self.deferrable = deferrable
         self.poll_interval = poll_interval
         self._give_up: Callable[[], None] | None = None
-        self._expect: Callable[[], None] | None = None
+        self._expect: Callable[[], None] = lambda: None
         self._secrets: dict[str, str] = {}
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]  # the provider's method returns nothing
@@ -231,7 +229,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             give_up_at=None if self.execution_timeout is None else (since + self.execution_timeout).isoformat(),
         )
         self.defer(trigger=trigger, method_name="execute_complete")
-        raise AssertionError("a task that defers goes on")
+        raise AssertionError("a task that defers has continued")
 
     def on_kill(self) -> None:
         """Kill the driver, or `spark-submit`."""
@@ -272,14 +270,13 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         on_cluster = connection["deploy_mode"] == "cluster"
         if on_cluster and connection["master"].startswith(("spark://", "local")):
             raise ConfigurationError(
-                f"connection {self.spark_conn_id!r} says deploy-mode cluster for {connection['master']}, where Spark "
+                f"connection {self.spark_conn_id!r} says deploy-mode cluster for {connection['master']}, where "
                 "spark-submit takes Python programs in the deploy mode client only: say deferrable=True, or client"
             )
         submit = hook.submit
 
         def submit_work(application: str = "", **kwargs: Any) -> Any:
-            if self._expect is not None:
-                self._expect()
+            self._expect()
             with _environment({} if on_cluster else self._secrets):
                 return submit(application, **kwargs)
 

@@ -151,15 +151,15 @@ class StandaloneProgram:
                 f"deferrable=True, but the deploy mode is {mode or 'client'}, in which the driver is a child of the "
                 "worker. Say deploy_mode='cluster', or deploy-mode in the extra of the connection"
             )
-        if hook._post_submit_commands:  # noqa: SLF001
+        if hook._post_submit_commands:  # noqa: SLF001  # the same
             raise ConfigurationError("post_submit_commands run on a worker, so deferrable=True does not take them")
         connection["deploy_mode"] = "client"
-        hook._name = name if hook._name == _NAME else hook._name  # noqa: SLF001
-        environment, hook._env_vars = hook._env_vars or {}, None  # noqa: SLF001
-        words = hook._build_spark_submit_command(application)[1:]  # noqa: SLF001
-        settings = {"spark.app.name": hook._name, "spark.master": master, **hook._conf}  # noqa: SLF001
-        if hook._driver_memory:  # noqa: SLF001
-            settings["spark.driver.memory"] = hook._driver_memory  # noqa: SLF001
+        hook._name = name if hook._name == _NAME else hook._name  # noqa: SLF001  # the same
+        environment, hook._env_vars = hook._env_vars or {}, None  # noqa: SLF001  # the same
+        words = hook._build_spark_submit_command(application)[1:]  # noqa: SLF001  # the same
+        settings = {"spark.app.name": hook._name, "spark.master": master, **hook._conf}  # noqa: SLF001  # the same
+        if hook._driver_memory:  # noqa: SLF001  # the same
+            settings["spark.driver.memory"] = hook._driver_memory  # noqa: SLF001  # the same
         scheme, port = connection.get("rest_scheme", "http"), connection.get("rest_port", 6066)
         hosts = [each.rpartition(":")[0] or each for each in master.removeprefix(_STANDALONE).split(",")]
         return cls(

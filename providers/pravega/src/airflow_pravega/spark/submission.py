@@ -1,7 +1,7 @@
 """Programs for drivers of a standalone cluster: submitted once, found again by a further try, or given up by name.
 
 The report's entry in Pravega says which driver has the work. A program starts only while the entry has its
-submission's name: so a submission of which nobody knows whether it has arrived is replaced, and does nothing.
+submission's name. So a submission that may have arrived or not is replaced, and its program does nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
