@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from airflow.models import DagRun
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 from airflow.timetables.interval import CronDataIntervalTimetable
 from airflow.utils.session import create_session
@@ -16,7 +17,8 @@ from tests.pages.blocks import blocks_of
 from aiopravega import StreamName
 from aiopravega.blocking.intervals import claim_times, claim_times_again
 from aiopravega.ledger import Interval
-from airflow_pravega.operators.late import PravegaLateEventsOperator
+from airflow_pravega.operators.decision import LEAVE
+from airflow_pravega.operators.late import RUN_AGAIN, PravegaLateEventsOperator
 from airflow_pravega.operators.sql import PravegaSqlOperator
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 
@@ -129,6 +131,65 @@ def test_exactly_the_day_with_late_events_runs_again(client, orders, write, run,
     [own] = client.cut_ledger(orders.scope).records(f"{first['consumer']}, claim 2 of {first['interval']}", orders)
     assert own.is_done
     assert run(daily, day(3)).result("wait")["claim"] == "1"
+
+
+@pytest.fixture
+def asking(orders, daily):
+    """A DAG that asks about late events."""
+    with DAG(f"asking-{orders.scope}", schedule=None) as dag:
+        PravegaLateEventsOperator(
+            task_id="task",
+            stream=str(orders),
+            consumer=f"{daily.dag_id}/wait",
+            columns=COLUMNS,
+            options=OPTIONS,
+            late="ask",
+        )
+    return dag
+
+
+@pytest.mark.usefixtures("complete")
+def test_people_decide_whether_a_day_runs_again(write, run, daily, asking, answered, landed):
+    first = run(daily, day(2)).result("wait")
+    assert run(asking).result("task")["events"] == 0  # nobody is asked
+    write(1, 5)
+    with answered(asking.dag_id, LEAVE) as asked:
+        assert run(asking).state("task") == "skipped"
+    assert asked[0].subject.startswith("1 late events of 1 intervals")
+    assert first["interval"] in asked[0].body
+    assert states(daily) == ["success"]
+
+    with answered(asking.dag_id, RUN_AGAIN):
+        done = run(asking)
+    found = done.result("task")
+    assert (done.state("task"), found["decision"]["choice"], found["not_rerun"]) == ("success", RUN_AGAIN, {})
+    [again] = found["rerun"]
+    assert (again["interval"], again["claim"], states(daily)) == (first["interval"], 2, ["queued"])
+    assert run(daily, day(2)).result("wait")["claim"] == "2"
+    assert landed() == [1, 2, 5]
+
+
+@pytest.mark.usefixtures("complete")
+def test_an_answer_counts_only_for_the_late_events_it_is_about(write, run, daily, asking, answered, search, capsys):
+    run(daily, day(2))
+    write(1, 5)
+
+    def more():
+        write(1, 6)
+        assert search("report")["events"] == 2
+
+    with answered(asking.dag_id, RUN_AGAIN, more):
+        assert run(asking).state("task") == "failed"
+    assert "what was asked about has changed since" in capsys.readouterr().out
+    assert states(daily) == ["success"]
+
+
+def test_arguments_that_ask_nobody_are_refused():
+    given = {"task_id": "late", "stream": "shop/orders", "consumer": "orders/wait", "options": OPTIONS}
+    with pytest.raises(AirflowFailException, match="which asks nobody"):
+        PravegaLateEventsOperator(**given, late="rerun", response_timeout=timedelta(hours=1))
+    with pytest.raises(AirflowFailException, match="must be one of"):
+        PravegaLateEventsOperator(**given, late="perhaps")
 
 
 @pytest.mark.usefixtures("complete")
