@@ -4,9 +4,12 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from airflow.models import DagModel, DagRun
 from airflow.models.hitl import HITLDetail
+from airflow.models import DagRun
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, task
 from airflow.utils.session import create_session
@@ -17,8 +20,10 @@ from aiopravega.errors import StreamTruncatedError
 from aiopravega.ledger import CommitState, Interval, IntervalState
 from airflow_pravega.operators.decision import MOST_ASKED
 from airflow_pravega.operators.interval_decision import PravegaIntervalDecisionOperator
+from airflow_pravega.operators.rebuild_decision import PravegaRebuildDecisionOperator
 from airflow_pravega.operators.write_decision import PravegaWriteDecisionOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.frames import write_arrow
 
 CONSUMER = "orders/wait"
 
@@ -253,3 +258,30 @@ def test_a_half_visible_write_is_forgotten_or_left(decide, half, stream):
 
 def test_no_ledger_needs_no_decision(decide, scope):
     assert decide(None, PravegaWriteDecisionOperator, ledger=scope)[0].result("decide") == {"decision": None}
+
+
+def test_a_write_is_written_again_only_if_people_say_so(decide, client, stream):
+    given = {"operator": PravegaRebuildDecisionOperator, "stream": str(stream), "write_id": "totals/1"}
+    assert decide(None, **given, rebuild=2)[0].result("decide") == {"decision": None}  # it has no rows yet
+    write_arrow(client, pa.table({"event": [b"abcd", b"efgh"]}), stream, "totals/1")
+    for generation in (1, "1"):
+        assert decide(None, **given, rebuild=generation)[0].state("next") == "success"
+
+    ran, asked = decide("Leave it as it is", **given, rebuild="2")
+    assert asked.subject == f"Write 'totals/1' to {stream} again, as generation 2?"
+    assert "| 1 | 2 | 24 |" in asked.body
+    assert [ran.state(each) for each in ("decide", "next")] == ["skipped", "skipped"]
+
+    ran, _ = decide("Write it again", **given, rebuild=2)
+    assert (ran.result("decide")["decision"]["by"], ran.state("next")) == ("Ann", "success")
+
+
+def test_a_write_is_named_by_its_task_or_by_its_id(decide, stream):
+    def rebuild(**more):
+        given = {"stream": str(stream), "rebuild": 2, **more}
+        return PravegaRebuildDecisionOperator(task_id="decide", **given)
+
+    for names in ({}, {"of_task": "write", "write_id": "totals"}):
+        with pytest.raises(AirflowFailException, match="by one of them"):
+            rebuild(**names)
+    assert decide(None, PravegaRebuildDecisionOperator, stream=str(stream), rebuild=2, of_task="write")[0].state("next")

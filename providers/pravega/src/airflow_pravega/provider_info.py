@@ -203,6 +203,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.late",
             "operators.lag",
             "operators.interval_decision",
+            "operators.rebuild_decision",
             "operators.write_decision",
             "operators.replay",
         ),

@@ -183,10 +183,10 @@ def run_order(context: Context) -> str:
     return f"{date.isoformat(timespec='microseconds')} {run.run_id} {ti.dag_id}/{ti.task_id}/{ti.map_index}"
 
 
-def write_name(context: Context) -> str:
-    """The default write id of a task: its write in one run is done once."""
+def write_name(context: Context, task_id: str | None = None) -> str:
+    """The default write id of a task, or of another one of the run: its write in one run is done once."""
     ti = context["ti"]
-    return write_of_task(ti.dag_id, ti.task_id, map_index(context), interval_name(context))
+    return write_of_task(ti.dag_id, task_id or ti.task_id, map_index(context), interval_name(context))
 
 
 def plan_name(context: Context) -> str:
