@@ -311,9 +311,9 @@ build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pr
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(AIRFLOW_BIN)/python \
 		--constraint build/airflow-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema asyncpg psycopg2-binary \
-		apache-airflow-providers-apache-spark \
-		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
-		$(addprefix --editable ./,pravega_emulator pravega_jobs pyspark_pravega providers/pravega)
+		apache-airflow-providers-apache-spark pandas polars \
+		--editable './aiopravega[schema,arrow,avro,json,protobuf]' --editable './pravega_jobs[delta,sql]' \
+		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)
 	@touch $@
 
 build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_pravega/pyproject.toml | $(INSTALLED)

@@ -177,7 +177,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             report = client.run(JobReports(client.asynchronous, address).find())
             if report is not None and "error" in report:
                 raise error_named(report["error"], report["message"])
-            check_ended_well(event, carried["driver"])
+            check_ended_well(event, carried["driver"], has_reported=report is not None)
             seconds = (datetime.now(UTC) - datetime.fromisoformat(carried["since"])).total_seconds()
             return self._finish(work, report, address, seconds, context)
 

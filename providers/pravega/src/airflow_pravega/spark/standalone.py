@@ -91,22 +91,14 @@ class StandaloneDrivers:
                 address = f"{server}/v1/submissions/{path}"
                 try:
                     answer = await client.request(method, address, json=request)
-                    found = answer.json()
                 except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                     failures.append(f"{server}: {error or type(error).__name__}")
                     continue
                 except httpx.TransportError as error:
                     raise PravegaTimeoutError(f"no answer of {address}: {error or type(error).__name__}") from error
-                except ValueError:
-                    raise ConfigurationError(
-                        f"{server} answers {answer.status_code} without JSON: it is not the REST server of a Spark "
-                        "master. Start the master with spark.master.rest.enabled=true, and name its port by the "
-                        "connection's extra rest-port"
-                    ) from None
+                found = _content(server, answer)
                 message = str(found.get("message") or "")
                 if found.get("action") == "ErrorResponse":
-                    if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-                        raise ServerError(f"{address}: {message}")
                     raise ConfigurationError(f"Spark's master refuses {address}: {message}")
                 if not found.get("success") and _NOT_ALIVE in message:
                     failures.append(f"{server}: {message}")
@@ -115,6 +107,22 @@ class StandaloneDrivers:
                     raise ConfigurationError(f"Spark's master refuses the program: {message}")
                 return dict(found)
         raise PravegaConnectionError(f"no master of Spark answers: {'; '.join(failures)}")
+
+
+def _content(server: str, answer: httpx.Response) -> dict[str, Any]:
+    if answer.is_server_error:
+        raise ServerError(f"{server} answers {answer.status_code}: {answer.text[:200]}")
+    try:
+        found = answer.json()
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigurationError(
+            f"{server} answers {answer.status_code} without a JSON object: it is not the REST server of a Spark "
+            "master. Start the master with spark.master.rest.enabled=true, and name its port by the connection's extra "
+            "rest-port"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,14 +133,14 @@ async def give_up_driver(
             await StandaloneDrivers(servers).kill(driver)
 
 
-def check_ended_well(event: Mapping[str, Any], driver: str) -> None:
-    """Check the end of a driver, by the event of its trigger.
+def check_ended_well(event: Mapping[str, Any], driver: str, *, has_reported: bool) -> None:
+    """Check the end of a driver, by the event of its trigger; a driver that was forgotten may have reported before.
 
     Raises:
         AirflowException: it has failed, was killed, or no master knows it any more.
     """
     status = DriverStatus(event["state"], event["worker"], event["message"])
-    if status.has_ended_well:
+    if status.has_ended_well or (status.state is None and has_reported):
         return
     if status.state is None:
         raise AirflowException(

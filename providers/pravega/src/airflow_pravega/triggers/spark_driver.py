@@ -25,6 +25,7 @@ from airflow_pravega.triggers.waiting import GAVE_UP
 from pravega_jobs.remote.reports import JobReports, ReportAddress
 
 ENDED: Final = "ended"
+_ASKING_SECONDS: Final = 10
 # Airflow 3.3 tells triggers that a person has ended their task; before, they are only cancelled, as at a shutdown.
 _TELLS: Final = hasattr(BaseTrigger, "on_kill")
 
@@ -147,8 +148,12 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
         ti: Any = self.task_instance
-        states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
-            dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
-        )
-        state = states.get(ti.run_id, {})
-        return all(each != TaskInstanceState.DEFERRED for each in state.values())
+        try:
+            async with asyncio.timeout(_ASKING_SECONDS):
+                states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
+                    dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
+                )
+        except Exception as error:  # noqa: BLE001 - a triggerer that ends cannot ask
+            self.log.warning("%s is left alone, since Airflow does not say why: %s", self.driver, error)
+            return False
+        return all(each != TaskInstanceState.DEFERRED for each in states.get(ti.run_id, {}).values())
