@@ -185,11 +185,11 @@ def test_an_answer_counts_only_for_the_late_events_it_is_about(write, run, daily
 
 
 def test_arguments_that_ask_nobody_are_refused():
-    given = {"task_id": "late", "stream": "shop/orders", "consumer": "orders/wait", "options": OPTIONS}
+    given: dict[str, Any] = {"stream": "shop/orders", "consumer": "orders/wait", "options": OPTIONS}
     with pytest.raises(AirflowFailException, match="which asks nobody"):
-        PravegaLateEventsOperator(**given, late="rerun", response_timeout=timedelta(hours=1))
+        PravegaLateEventsOperator(task_id="late", **given, late="rerun", response_timeout=timedelta(hours=1))
     with pytest.raises(AirflowFailException, match="must be one of"):
-        PravegaLateEventsOperator(**given, late="perhaps")
+        PravegaLateEventsOperator(task_id="late", **given, late="perhaps")
 
 
 @pytest.mark.usefixtures("complete")

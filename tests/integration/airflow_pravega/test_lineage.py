@@ -12,7 +12,7 @@ from airflow.sdk import Connection
 from tests.faults.process import ROOT
 
 from aiopravega import StreamCutRange
-from airflow_pravega.lineage import Lineage
+from airflow_pravega.lineage import Lineage, TableData
 from airflow_pravega.lineage.facets import folder_names
 from airflow_pravega.lineage.tables import rows_taken, table_data
 
@@ -55,8 +55,8 @@ def postgres_connection(port=None):
 
 
 def iceberg_connection():
-    fields = {"host": f"https://ada:{PASSWORD}@catalog:8181/iceberg", "login": "ada", "password": PASSWORD}
-    return Connection(conn_id="lake", conn_type="iceberg", **fields)
+    host = f"https://ada:{PASSWORD}@catalog:8181/iceberg"
+    return Connection(conn_id="lake", conn_type="iceberg", host=host, login="ada", password=PASSWORD)
 
 
 def only(datasets: list[dict[str, Any]]) -> dict[str, Any]:
@@ -131,8 +131,7 @@ def test_each_operator_reports_what_it_has_read_and_written(events, pravega_conf
     ],
 )
 def test_tables_of_connections_are_named_without_credentials(table, connection, names):
-    found = table_data(table, connection)
-    assert (found.namespace, found.name) == names
+    assert table_data(table, connection) == TableData(*names)
 
 
 def test_a_table_whose_catalog_is_configured_elsewhere_is_left_out():

@@ -92,10 +92,10 @@ class StandaloneDrivers:
                 try:
                     answer = await client.request(method, address, json=request)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                    failures.append(f"{server}: {error or type(error).__name__}")
+                    failures.append(f"{server}: {error!r}")
                     continue
                 except httpx.TransportError as error:
-                    raise PravegaTimeoutError(f"no answer of {address}: {error or type(error).__name__}") from error
+                    raise PravegaTimeoutError(f"no answer of {address}: {error!r}") from error
                 found = _content(server, answer)
                 message = str(found.get("message") or "")
                 if found.get("action") == "ErrorResponse":
