@@ -66,6 +66,9 @@ def made(kind: type[BaseOperator]) -> BaseOperator:
     if kind.__name__ == "PravegaEventSensor":
         needed["where"] = "$"
     if {"group", "streams"} & needed.keys():  # their names stand for the stream
+    if kind.__name__ == "PravegaRebuildDecisionOperator":
+        needed["write_id"] = "totals"
+    if "group" in needed:  # its name stands for the stream
         needed.pop("stream", None)
     with DAG("dag", render_template_as_native_obj=True):
         return kind(task_id="task", **needed)
