@@ -169,11 +169,10 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         with self._opened(context, carried) as (client, work):
             self.lineage = work.lineage()
             error = from_event(event)
-            if error is not None:
-                raise error
-            if event["status"] == GAVE_UP:
-                client.run(give_up_driver(client.asynchronous, address, carried["servers"], carried["driver"]))
-                raise AirflowTaskTimeout(f"{carried['driver']} ran longer than the execution_timeout, and is killed")
+            if error is not None or event["status"] == GAVE_UP:
+                with suppress(PravegaError):
+                    client.run(give_up_driver(client.asynchronous, address, carried["servers"], carried["driver"]))
+                raise error or AirflowTaskTimeout(f"{carried['driver']} ran longer than the execution_timeout")
             report = client.run(JobReports(client.asynchronous, address).find())
             if report is not None and "error" in report:
                 raise error_named(report["error"], report["message"])
