@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from airflow.models import DagModel, DagRun
 from airflow.models.hitl import HITLDetail
-from airflow.models import DagRun
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, task
