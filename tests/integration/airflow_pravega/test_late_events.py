@@ -21,6 +21,7 @@ from airflow_pravega.operators.decision import LEAVE
 from airflow_pravega.operators.late import RUN_AGAIN, PravegaLateEventsOperator
 from airflow_pravega.operators.sql import PravegaSqlOperator
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
+from pravega_jobs.late import find_late_events
 
 OPTIONS = {"decode": "json", "event_time": "ordered_at"}
 COLUMNS = "id long, ordered_at timestamp"
@@ -170,13 +171,15 @@ def test_people_decide_whether_a_day_runs_again(write, run, daily, asking, answe
 
 
 @pytest.mark.usefixtures("complete")
-def test_an_answer_counts_only_for_the_late_events_it_is_about(write, run, daily, asking, answered, search, capsys):
+def test_an_answer_counts_only_for_the_late_events_it_is_about(
+    client, orders, write, run, daily, asking, answered, capsys
+):
     run(daily, day(2))
     write(1, 5)
 
     def more():
         write(1, 6)
-        assert search("report")["events"] == 2
+        assert find_late_events(client, orders, f"{daily.dag_id}/wait", columns=COLUMNS, **OPTIONS).events == 2
 
     with answered(asking.dag_id, RUN_AGAIN, more):
         assert run(asking).state("task") == "failed"
