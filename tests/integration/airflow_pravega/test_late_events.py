@@ -179,7 +179,8 @@ def test_an_answer_counts_only_for_the_late_events_it_is_about(
 
     def more():
         write(1, 6)
-        assert find_late_events(client, orders, f"{daily.dag_id}/wait", columns=COLUMNS, **OPTIONS).events == 2
+        options: Any = {"columns": COLUMNS, **OPTIONS}
+        assert find_late_events(client, orders, f"{daily.dag_id}/wait", **options).events == 2
 
     with answered(asking.dag_id, RUN_AGAIN, more):
         assert run(asking).state("task") == "failed"
