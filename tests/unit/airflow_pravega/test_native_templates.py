@@ -65,10 +65,9 @@ def made(kind: type[BaseOperator]) -> BaseOperator:
         needed["max_time"] = "6h"
     if kind.__name__ == "PravegaEventSensor":
         needed["where"] = "$"
-    if {"group", "streams"} & needed.keys():  # their names stand for the stream
     if kind.__name__ == "PravegaRebuildDecisionOperator":
         needed["write_id"] = "totals"
-    if "group" in needed:  # its name stands for the stream
+    if {"group", "streams"} & needed.keys():  # their names stand for the stream
         needed.pop("stream", None)
     with DAG("dag", render_template_as_native_obj=True):
         return kind(task_id="task", **needed)

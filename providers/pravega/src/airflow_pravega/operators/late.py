@@ -221,8 +221,10 @@ class PravegaLateEventsOperator(AsksPeople, PravegaStreamOperator):
 
 def _policy(late: str, after_events: int | None, after: timedelta | None) -> "LatePolicy":
     """The policy by which intervals are due: to be run again, or to be asked about."""
-    from pravega_jobs.late import LatePolicy
+    from pravega_jobs.late import LatePolicy, OnLate
 
+    if late not in (ASK, *OnLate):
+        raise ConfigurationError(f"late is {late!r}, but must be one of {', '.join(OnLate)}, {ASK}")
     if late == ASK:
         late = "rerun" if after_events is None and after is None else "collect"
     return LatePolicy.of(late, after_events, after)
