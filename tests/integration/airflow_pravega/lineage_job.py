@@ -10,8 +10,6 @@ from airflow.utils.db import initdb
 from example_dags import small_spark
 
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
-from airflow_pravega.operators.keep_table import PravegaKeepTableOperator
-from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.operators.stream import PravegaCreateStreamOperator, PravegaDeleteStreamOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -38,15 +36,8 @@ def make_dag(scope: str, folder: Path) -> DAG:
             task_id="copy", source=str(folder / "files"), transform=as_events, stream=f"{scope}/copy"
         )
 
-        land = PravegaLandOperator(
-            task_id="land", stream=stream, stream_cuts=wait.output, options=DECODE, table=f"parquet:{folder}/landed"
-        )
-        keep = PravegaKeepTableOperator(task_id="keep", stream=stream, options=DECODE, table=f"delta:{folder}/kept")
-
         @task.pravega_spark(task_id="function", stream=stream, into=f"{scope}/function", options=DECODE)
         def function(events):
-            settings = events.sparkSession.sparkContext.getConf()
-            (folder / "parent.txt").write_text(settings.get("spark.openlineage.parentJobName"))
             return as_events(events)
 
         @task(task_id="announce", outlets=[Asset("numbers", uri=f"pravega://{stream}")])
@@ -54,7 +45,7 @@ def make_dag(scope: str, folder: Path) -> DAG:
             pass
 
         delete = PravegaDeleteStreamOperator(task_id="delete", stream=stream)
-        make >> write >> wait >> read >> load >> land >> keep >> copy >> function(wait.output) >> announce() >> delete
+        make >> write >> wait >> read >> load >> copy >> function(wait.output) >> announce() >> delete
     return dag
 
 
