@@ -13,6 +13,7 @@ from aiopravega.commands.common import (
     CONTROLLER,
     DURATION,
     POSITION,
+    REGISTRY,
     SIZE,
     YES,
     Option,
@@ -26,11 +27,12 @@ from aiopravega.commands.grammar import NO, Argument, Topic, interrupted_at_once
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from pravega_jobs.commands.ranges import connected_client
+from pravega_jobs.commands.ranges import connected, connected_client
 from pravega_jobs.frame_kinds import need
 
 if TYPE_CHECKING:
     from aiopravega.blocking import PravegaClient
+    from aiopravega.blocking.registry import SchemaRegistry
     from pravega_jobs.kafka import CopyOptions, KafkaCluster
 
 command = Topic(name="kafka", help="Copies of Kafka's topics into streams, and the cut-over of consumer groups.")
@@ -49,7 +51,7 @@ _TIMEOUT: Final = Option(
     ["--timeout"], type=DURATION, default="30s", metavar="DURATION", help="limit for Kafka's answers (30s)"
 )
 _GROUP: Final = Option(["--group"], required=True, metavar="NAME", help="the consumer group of Kafka")
-_COMMON: Final = (_TOPIC, _STREAM, _KAFKA, _TIMEOUT, CONTROLLER)
+_COMMON: Final = (_TOPIC, _STREAM, _KAFKA, _TIMEOUT, REGISTRY, CONTROLLER)
 _UNSET: Final = "default: as the copy has begun"
 
 
@@ -64,6 +66,11 @@ _UNSET: Final = "default: as the copy has begun"
         help="the routing key: the record's key as text, its hexadecimal digits, or the partition",
     ),
     Option(["--headers"], type=click.Choice(["refuse", "drop"]), help="of records whose value becomes the event"),
+    Option(
+        ["--schemas"],
+        type=click.Choice(["raw", "registry"]),
+        help="values with Confluent's header: as they are, or rewritten for Pravega's registry",
+    ),
     Option(["--tombstones"], type=click.Choice(["refuse", "drop"]), help="records without a value"),
     Option(["--commit-ledger"], metavar="SCOPE/TABLE", help="of the writes; default: the one in the stream's scope"),
     Option(
@@ -89,7 +96,7 @@ async def _copy(options: Options) -> int:
     Options of events stay the same for the whole copy. Without them, values become events, keys are texts, and records
     with headers or without a value are refused.
     """
-    with _connected(options) as (client, cluster):
+    with _connected(options) as (client, cluster, registry):
         from pravega_jobs.kafka import copy_topic
 
         every: timedelta | None = options.every
@@ -104,6 +111,7 @@ async def _copy(options: Options) -> int:
                 step_records=options.step,
                 behind=options.behind,
                 lost=options.lost,
+                registry=registry,
             )
             code = show(options, done.to_json(), str(done))
             if every is None:
@@ -123,11 +131,11 @@ async def _compare(options: Options) -> int:
 
     A step cannot be compared if Kafka has deleted records of it since, which is exit status 1 as well.
     """
-    with _connected(options) as (client, cluster):
+    with _connected(options) as (client, cluster, registry):
         from pravega_jobs.kafka import compare_copy
 
         stream = StreamName.parse(options.stream, client.config.scope)
-        found = compare_copy(client, cluster, options.topic, stream, since_step=options.since_step)
+        found = compare_copy(client, cluster, options.topic, stream, since_step=options.since_step, registry=registry)
     return show(options, found.to_json(), str(found), yes=found.is_same)
 
 
@@ -154,7 +162,7 @@ async def _cut_over(options: Options) -> int:
     The copy is continued up to the offsets of the group, if it is not beyond them. The same group gets the same cut
     again.
     """
-    with _connected(options) as (client, cluster):
+    with _connected(options) as (client, cluster, registry):
         from pravega_jobs.kafka import cut_over
 
         found = cut_over(
@@ -167,6 +175,7 @@ async def _cut_over(options: Options) -> int:
             consumer=options.consumer,
             cut_ledger=options.ledger,
             reader_group=options.reader_group,
+            registry=registry,
         )
     offsets = ", ".join(f"{number}: {offset}" for number, offset in enumerate(found.offsets))
     repeats = f", {found.repeats:,} records come again" if found.repeats else ""
@@ -200,7 +209,7 @@ async def _go_back(options: Options) -> int:
 
     Events that were written to the stream, and not to Kafka, are not there.
     """
-    with _connected(options) as (client, cluster):
+    with _connected(options) as (client, cluster, _):
         from pravega_jobs.kafka import go_back
 
         stream = StreamName.parse(options.stream, client.config.scope)
@@ -251,21 +260,21 @@ async def _show(options: Options) -> int:
 
 
 @contextmanager
-def _connected(options: Options) -> "Iterator[tuple[PravegaClient, KafkaCluster]]":
+def _connected(options: Options) -> "Iterator[tuple[PravegaClient, KafkaCluster, SchemaRegistry | None]]":
     need("kafka", "confluent_kafka")
     from pravega_jobs.kafka import KafkaCluster, KafkaConfig
 
     if options.kafka is None:
         raise ConfigurationError(f"no settings of Kafka: name their file by --kafka, or set {_PROPERTIES}")
     config = KafkaConfig.from_file(options.kafka, options.timeout.total_seconds())
-    with interrupted_at_once(), connected_client(options) as client:
-        yield client, KafkaCluster(config)
+    with interrupted_at_once(), connected(options) as found:
+        yield found.client, KafkaCluster(config), found.registry
 
 
 def _copy_options(options: Options) -> "CopyOptions | None":
     """The options of events; None: none is given."""
     from pravega_jobs.kafka import CopyOptions
 
-    names = ("events", "routing", "headers", "tombstones")
+    names = ("events", "routing", "headers", "tombstones", "schemas")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return CopyOptions.model_validate(given) if given else None

@@ -6,8 +6,9 @@ It needs the extra `kafka`. The page docs/how-to/from-kafka.md shows the way.
 from pravega_jobs.kafka.cluster import KafkaCluster, KafkaConfig
 from pravega_jobs.kafka.comparing import ComparedStep, Comparison, compare_copy
 from pravega_jobs.kafka.copying import CopyProgress, copy_topic
-from pravega_jobs.kafka.cut_over import WayBack, cut_over, go_back
-from pravega_jobs.kafka.events import RECORD_SCHEMA, CopiedPart, CopyOptions, Routing, Unkept
+from pravega_jobs.kafka.cut_over import cut_over
+from pravega_jobs.kafka.events import RECORD_SCHEMA, CopiedPart, CopyOptions, Routing, Schemas, Unkept
+from pravega_jobs.kafka.going_back import WayBack, go_back
 from pravega_jobs.kafka.ledger import COPY_TABLE, CopyRecord, CopyState, CopyStep, GroupCut, copy_of
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "KafkaCluster",
     "KafkaConfig",
     "Routing",
+    "Schemas",
     "Unkept",
     "WayBack",
     "compare_copy",

@@ -28,6 +28,7 @@ from aiopravega.errors import (
     TlsError,
     TopicCopyError,
 )
+from pravega_jobs.services.http_json import HttpServer
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ _OURS: Final = (
     "group.instance.id",
     "isolation.level",
 )
+_REGISTRY: Final = "schema.registry."
+_REGISTRY_SETTINGS: Final = ("url", "basic.auth.user.info", "bearer.auth.token", "ssl.ca.location")
 _SHOWN: Final = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.mechanisms")
 # Names of Kafka's errors; an underscore is before the names that librdkafka adds.
 _WRONG_CREDENTIALS: Final = ("_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED")
@@ -57,7 +60,8 @@ class KafkaConfig:
 
     Args:
         settings: such as `bootstrap.servers`, `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`,
-            `ssl.ca.location`. What shows this object leaves secrets out.
+            `ssl.ca.location`; names with `schema.registry.` are of Confluent's registry, see `confluent`. What shows
+            this object leaves secrets out.
         timeout: limit for each request, and for the time in which nothing of what is read arrives, in seconds.
 
     Raises:
@@ -75,6 +79,36 @@ class KafkaConfig:
                 raise ConfigurationError(f"the copy decides about {name}: take it out of the settings of Kafka")
         if self.timeout <= 0:
             raise ConfigurationError(f"the timeout for Kafka is {self.timeout}, but must be greater than 0")
+        _ = self.confluent
+
+    @property
+    def confluent(self) -> HttpServer | None:
+        """Confluent's registry; None: its address is not set.
+
+        Its settings are `schema.registry.url`, and if needed `schema.registry.basic.auth.user.info` as `NAME:PASSWORD`,
+        `schema.registry.bearer.auth.token`, `schema.registry.ssl.ca.location`.
+
+        Raises:
+            ConfigurationError: a setting is not known, or does not fit the others.
+        """
+        given = {name: value for name, value in self.settings.items() if name.startswith(_REGISTRY)}
+        if not given:
+            return None
+        url, pair, token, authority = (given.pop(f"{_REGISTRY}{name}", None) for name in _REGISTRY_SETTINGS)
+        if given or url is None:
+            known = ", ".join(f"{_REGISTRY}{name}" for name in _REGISTRY_SETTINGS)
+            raise ConfigurationError(
+                f"the setting {min(given)} is not known: {known} are" if given else f"{_REGISTRY}url is not set"
+            )
+        username, is_there, password = (pair or "").partition(":")
+        if pair is not None and not is_there:
+            raise ConfigurationError(f"{_REGISTRY}basic.auth.user.info is not NAME:PASSWORD")
+        return HttpServer(url, self.timeout, username or None, password if pair else None, token, authority)
+
+    @property
+    def of_client(self) -> dict[str, str]:
+        """The settings of librdkafka."""
+        return {name: value for name, value in self.settings.items() if not name.startswith(_REGISTRY)}
 
     @classmethod
     def from_file(cls, path: Path, timeout: float = 30.0) -> Self:
@@ -138,7 +172,7 @@ class KafkaCluster:
             ConfigurationError: a setting is refused.
         """
         try:
-            return kind({**self.config.settings, **settings, "error_cb": self._keep_reason, "logger": logger})
+            return kind({**self.config.of_client, **settings, "error_cb": self._keep_reason, "logger": logger})
         except KafkaException as error:
             raise ConfigurationError(f"the settings of Kafka: {error_text(error.args[0])}") from None
 

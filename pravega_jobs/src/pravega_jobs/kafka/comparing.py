@@ -3,17 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Fingerprint
 from pravega_jobs.events.writes import EventTally
 from pravega_jobs.kafka.cluster import KafkaCluster, Topic
-from pravega_jobs.kafka.copying import check_is_of, write_id_of
-from pravega_jobs.kafka.events import batch_of
+from pravega_jobs.kafka.copying import check_is_of, rewrite_of, write_id_of
+from pravega_jobs.kafka.events import Rewrite, batch_of
 from pravega_jobs.kafka.ledger import CopyRecord, CopyStep, StepCuts, copy_of
 from pravega_jobs.kafka.records import read_records
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 _PAGE: Final = 10_000
 
@@ -94,7 +97,13 @@ class Comparison:
 
 
 def compare_copy(
-    client: PravegaClient, cluster: KafkaCluster, topic: str, stream: StreamName | str, *, since_step: int = 1
+    client: PravegaClient,
+    cluster: KafkaCluster,
+    topic: str,
+    stream: StreamName | str,
+    *,
+    since_step: int = 1,
+    registry: "SchemaRegistry | None" = None,
 ) -> Comparison:
     """Read all that was copied again from both sides, and compare counts, bytes and hashes of each step.
 
@@ -106,6 +115,7 @@ def compare_copy(
         topic: the topic.
         stream: the stream that has its copy.
         since_step: the first step to compare.
+        registry: Pravega's Schema Registry, for copies with `schemas=registry`.
 
     Raises:
         TopicCopyError: the stream has no copy of the topic.
@@ -117,8 +127,9 @@ def compare_copy(
     found = cluster.topic(topic)
     copy = copy_of(client, name)
     check_is_of(copy.record, found)
+    rewrite = rewrite_of(cluster, copy.record, registry)
     compared = tuple(
-        _compare(client, cluster, found, copy.record, step, step.cuts)
+        _compare(client, cluster, found, copy.record, step, step.cuts, rewrite)
         for step in copy.steps
         if step.cuts is not None and step.number >= since_step
     )
@@ -126,7 +137,13 @@ def compare_copy(
 
 
 def _compare(
-    client: PravegaClient, cluster: KafkaCluster, topic: Topic, record: CopyRecord, step: CopyStep, cuts: StepCuts
+    client: PravegaClient,
+    cluster: KafkaCluster,
+    topic: Topic,
+    record: CopyRecord,
+    step: CopyStep,
+    cuts: StepCuts,
+    rewrite: Rewrite | None,
 ) -> ComparedStep:
     written = client.written(record.stream, write_id_of(record, step), ledger=record.commit_ledger)
     known = written[-1].fingerprint if written else None
@@ -136,7 +153,7 @@ def _compare(
     whole, data, copied = EventTally(), EventTally(), EventTally()
     if not deleted:
         for page in read_records(cluster, topic, step.starts, step.ends):
-            batch = batch_of(page, record.options)
+            batch = batch_of(page, record.options, rewrite)
             batch.count(whole)
             data.add((event, None) for event in batch.events)
     taken = StreamCutRange(StreamCut.from_text(cuts.start), StreamCut.from_text(cuts.end))

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
@@ -18,10 +18,13 @@ from aiopravega.errors import (
 from aiopravega.ledger import ledger_name
 from pravega_jobs.events.batches import write_event_batches
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
-from pravega_jobs.kafka.events import CopyOptions, Unkept, batch_of
+from pravega_jobs.kafka.events import CopyOptions, Rewrite, Schemas, Unkept, batch_of
 from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, StoredStep, later
 from pravega_jobs.kafka.records import lost_records, read_records
 from pravega_jobs.writes import finished_write
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 logger = logging.getLogger(__name__)
 # Records of one step, which is one transaction of Pravega.
@@ -66,6 +69,7 @@ def copy_topic(
     step_records: int = STEP_RECORDS,
     behind: Sequence[str] = (),
     lost: Unkept | str = Unkept.REFUSE,
+    registry: "SchemaRegistry | None" = None,
 ) -> CopyProgress:
     """Copy what a topic has now and the stream has not, exactly once; it may be killed at any time, and run again.
 
@@ -80,6 +84,7 @@ def copy_topic(
         ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope. It stays the same.
         step_records: the most offsets of a step.
         behind: consumer groups that the copy does not overtake: steps end at their committed offsets at the latest.
+        registry: Pravega's Schema Registry, for `schemas=registry`.
         lost: `drop` continues after records that Kafka has deleted, and notes their offsets; `refuse` raises an error.
 
     Raises:
@@ -94,7 +99,8 @@ def copy_topic(
     if step_records < 1:
         raise ConfigurationError(f"step_records is {step_records}, but must be at least 1")
     found = cluster.topic(topic)
-    copy = TopicCopy(client, cluster, found, begun_copy(client, cluster, found, StreamName.of(stream), options, ledger))
+    record = begun_copy(client, cluster, found, StreamName.of(stream), options, ledger)
+    copy = TopicCopy(client, cluster, found, record, registry)
     limits = cluster.last_offsets(found)
     for group in behind:
         limits = tuple(
@@ -158,14 +164,42 @@ def check_is_of(record: CopyRecord, topic: Topic) -> None:
         )
 
 
+def rewrite_of(cluster: KafkaCluster, record: CopyRecord, registry: "SchemaRegistry | None") -> Rewrite | None:
+    """The function that rewrites values as the options of a copy say; None: they stay as they are.
+
+    Raises:
+        ConfigurationError: a registry is missing.
+    """
+    if record.options.schemas is Schemas.RAW:
+        return None
+    confluent = cluster.config.confluent
+    if confluent is None or registry is None:
+        missing = "Confluent's registry: set schema.registry.url beside the settings of Kafka"
+        if confluent is not None:
+            missing = "Pravega's registry: give it, or set PRAVEGA_SCHEMA_REGISTRY_URI"
+        raise ConfigurationError(f"schemas='registry' needs {missing}")
+    # Registries are libraries that raw copies do not need.
+    from pravega_jobs.kafka.confluent import ConfluentValues
+
+    return ConfluentValues(confluent, registry, record.stream).rewritten
+
+
 class TopicCopy:
     """A copy that has begun, as one process continues it."""
 
-    def __init__(self, client: PravegaClient, cluster: KafkaCluster, topic: Topic, record: CopyRecord) -> None:
+    def __init__(
+        self,
+        client: PravegaClient,
+        cluster: KafkaCluster,
+        topic: Topic,
+        record: CopyRecord,
+        registry: "SchemaRegistry | None",
+    ) -> None:
         self._client = client
         self._cluster = cluster
         self._topic = topic
         self._record = record
+        self._rewrite = rewrite_of(cluster, record, registry)
         self._ledger = client.run(CopyLedger.of(client.asynchronous, record.stream))
 
     def run(self, limits: Offsets, step_records: int, lost: Unkept) -> CopyProgress:
@@ -219,7 +253,7 @@ class TopicCopy:
         write = client.run(finished_write(client.asynchronous, record.stream, write_id, record.commit_ledger))
         if write is None:
             pages = read_records(self._cluster, self._topic, step.starts, step.ends)
-            batches = (batch_of(page, record.options) for page in pages)
+            batches = (batch_of(page, record.options, self._rewrite) for page in pages)
             try:
                 # Remembered forever: a step may be finished at any time after its write.
                 done = write_event_batches(client, record.stream, write_id, batches, record.commit_ledger, retain=None)

@@ -1,4 +1,4 @@
-"""The cut-over: the cut of a stream at which a consumer group of Kafka continues, and the way back.
+"""The cut-over: the cut of a stream at which a consumer group of Kafka continues.
 
 A cut is exact for a group if all events before it are of records that the group has processed by its committed offsets,
 and all after it of the others. Ends of steps are such cuts. So a step is made to end at the offsets of the group, where
@@ -6,9 +6,9 @@ the copy is not beyond them; otherwise the records in between are counted.
 """
 
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -16,12 +16,14 @@ from aiopravega.errors import ConfigurationError, NotExactError, TopicCopyError
 from aiopravega.intervals.chain.next_start import begin_at
 from aiopravega.ledger import CUT_TABLE, Interval
 from aiopravega.ledger.stored_json import myself
-from aiopravega.read.history import Order
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
 from pravega_jobs.kafka.copying import STEP_RECORDS, TopicCopy, begun_copy, check_is_of
 from pravega_jobs.kafka.events import Unkept
-from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, GroupCut, copy_of
+from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, GroupCut, cut_after
 from pravega_jobs.kafka.records import read_records
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 
 def cut_over(
@@ -35,6 +37,7 @@ def cut_over(
     consumer: str | None = None,
     cut_ledger: str | None = None,
     reader_group: str | None = None,
+    registry: "SchemaRegistry | None" = None,
 ) -> GroupCut:
     """Decide the cut at which the consumers of a group continue in the stream, and begin a consumer there.
 
@@ -52,6 +55,7 @@ def cut_over(
             None: none is begun.
         cut_ledger: `scope/table` of its cut ledger; None: the default one of the stream's scope.
         reader_group: `scope/name` of a reader group of Java's readers that is made and begins at the cut; None: none.
+        registry: Pravega's Schema Registry, for copies with `schemas=registry`.
 
     Raises:
         TopicCopyError: consumers of the group are at work, or it has no offsets of a partition that has records.
@@ -69,7 +73,7 @@ def cut_over(
     record = client.run(ledger.begun())
     decided = None if record is None else client.run(ledger.group(group))
     if record is None or decided is None:
-        decided = _decide(client, cluster, found, name, group, most_repeats)
+        decided = _decide(client, cluster, found, name, group, most_repeats, registry)
     else:
         check_is_of(record, found)
     cut = StreamCut.from_text(decided.cut)
@@ -82,13 +86,19 @@ def cut_over(
 
 
 def _decide(
-    client: PravegaClient, cluster: KafkaCluster, topic: Topic, stream: StreamName, group: str, most_repeats: int
+    client: PravegaClient,
+    cluster: KafkaCluster,
+    topic: Topic,
+    stream: StreamName,
+    group: str,
+    most_repeats: int,
+    registry: "SchemaRegistry | None",
 ) -> GroupCut:
     cluster.check_group_stands_still(group)
     copy = begun_copy(client, cluster, topic, stream)
     last = cluster.last_offsets(topic)
     offsets = _processed(cluster, topic, group, copy.starts, last)
-    TopicCopy(client, cluster, topic, copy).run(offsets, STEP_RECORDS, Unkept.REFUSE)
+    TopicCopy(client, cluster, topic, copy, registry).run(offsets, STEP_RECORDS, Unkept.REFUSE)
     ledger = client.run(CopyLedger.of(client.asynchronous, stream))
     steps = client.run(ledger.steps())
     if not steps:
@@ -101,7 +111,7 @@ def _decide(
     again = _records_between(cluster, topic, ends[position], offsets)
     if again > most_repeats:
         raise _not_exact(topic, group, again, most_repeats)
-    cut = _cut_of(steps, position)
+    cut = cut_after(steps, position)
     _check_alone(client, copy, steps[:position], cut)
     return client.run(
         ledger.decide(
@@ -167,21 +177,11 @@ def _at_most(ends: Offsets, reached: Offsets) -> bool:
     return all(end <= most for end, most in zip_longest(ends, reached, fillvalue=0))
 
 
-def _cut_of(steps: list[CopyStep], position: int) -> StreamCut:
-    """The cut before all steps, at 0, or after that many of them."""
-    if position:
-        return steps[position - 1].end
-    cuts = steps[0].cuts
-    if cuts is None:
-        raise TopicCopyError("the first step is not done: run the copy again, which finishes it")
-    return StreamCut.from_text(cuts.start)
-
-
 def _check_alone(client: PravegaClient, copy: CopyRecord, steps: list[CopyStep], cut: StreamCut) -> None:
     """Check that all events from the first step to a cut are of the copy."""
     if steps:
         size = sum(step.cuts.bytes for step in steps if step.cuts is not None)
-        taken = StreamCutRange(_cut_of(steps, 0), cut)
+        taken = StreamCutRange(cut_after(steps, 0), cut)
         client.range_of(taken, size, f"the copy of topic {copy.topic!r}")
 
 
@@ -209,88 +209,3 @@ def _begin_consumer(
             f"consumer {consumer!r} of {stream} has begun elsewhere already, and not at the cut of the group: give it "
             "another name, or see `pravega cuts list`"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class WayBack:
-    """The offsets at which a group continues in Kafka, and the bytes of events that it then gets again."""
-
-    group: str
-    topic: str
-    offsets: Offsets
-    step: int
-    repeated_bytes: int
-
-
-def go_back(
-    client: PravegaClient,
-    cluster: KafkaCluster,
-    topic: str,
-    stream: StreamName | str,
-    group: str,
-    *,
-    cut: StreamCut | None = None,
-    most_repeated_bytes: int = 0,
-    dry_run: bool = False,
-) -> WayBack:
-    """Have a consumer group of Kafka continue where its consumers in the stream have come to.
-
-    Its offsets are set to the offsets of the last step that ends at the cut or before it, and its cut in the ledger of
-    the copy is forgotten. Events that were written to the stream otherwise than by the copy are not in Kafka.
-
-    Args:
-        client: a connected client.
-        cluster: the Kafka cluster.
-        topic: the topic.
-        stream: the stream that has its copy.
-        group: the consumer group of Kafka, without consumers at work.
-        cut: up to where its consumers have processed the stream; None: the cut that the group got at the cut-over.
-        most_repeated_bytes: the most bytes of events that the group may get again, if no step ends at the cut.
-        dry_run: find the offsets only.
-
-    Raises:
-        TopicCopyError: consumers of the group are at work in Kafka, the group was not cut over, or nothing is copied.
-        NotExactError: the events that the group would get again have more bytes than `most_repeated_bytes`.
-        InvalidStreamCutError: the cut is not of the stream.
-        PravegaError: a server cannot be reached.
-    """
-    name = StreamName.of(stream)
-    found = cluster.topic(topic)
-    copy = copy_of(client, name)
-    check_is_of(copy.record, found)
-    steps = [step for step in copy.steps if step.cuts is not None]
-    decided = next((one for one in copy.groups if one.group == group), None)
-    if cut is None:
-        if decided is None:
-            raise TopicCopyError(f"group {group!r} was not cut over, so its cut is not known: name one")
-        cut = StreamCut.from_text(decided.cut)
-    if not steps:
-        raise TopicCopyError(f"no step of the copy into {name} is done: there is nothing to go back from")
-    position = _last_before(client, steps, cut)
-    start = _cut_of(steps, position)
-    again = sum(part.size for part in client.plan(StreamCutRange(start, cut)))
-    if again > most_repeated_bytes:
-        raise NotExactError(
-            f"no step of the copy ends at {cut}: going back, group {group!r} would get events of {again:,} bytes "
-            f"again, more than most_repeated_bytes={most_repeated_bytes:,}. Let its consumers drain the stream up to "
-            "the end of a step (the whole of what is copied), or allow repeats"
-        )
-    offsets = steps[0].starts if position == 0 else steps[position - 1].ends
-    if not dry_run:
-        cluster.check_group_stands_still(group)
-        cluster.set_committed(group, found, offsets)
-        if decided is not None:
-            client.run(client.run(CopyLedger.of(client.asynchronous, name)).forget_group(group))
-    return WayBack(group, topic, offsets, position, again)
-
-
-def _last_before(client: PravegaClient, steps: list[CopyStep], cut: StreamCut) -> int:
-    """The number of steps that end at a cut or before it."""
-    low, high = 0, len(steps)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if client.compare(_cut_of(steps, middle), cut) in (Order.BEFORE, Order.SAME):
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -8,7 +8,7 @@ not a part of an event.
 import json
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 from pydantic import BaseModel, ConfigDict
@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from aiopravega.errors import RecordRefusedError
 from pravega_jobs.events.batches import EventBatch
 
+# Rewrites the value of a record.
+Rewrite: TypeAlias = Callable[[Message, bytes], bytes]
 RECORD_SCHEMA: Final = json.dumps(
     {
         "type": "record",
@@ -67,6 +69,13 @@ class Unkept(StrEnum):
     DROP = "drop"
 
 
+class Schemas(StrEnum):
+    """The schemas of values: bytes are kept as they are, or Confluent's header is rewritten to Pravega's registry."""
+
+    RAW = "raw"
+    REGISTRY = "registry"
+
+
 class CopyOptions(BaseModel):
     """The rules by which records become events; all steps of a copy have the same.
 
@@ -75,6 +84,7 @@ class CopyOptions(BaseModel):
         routing: the routing key of an event.
         headers: with `events=value`, the rule for headers: refuse records that have some, or leave the headers out.
         tombstones: with `events=value`, the rule for records without a value: refuse them, or leave them out.
+        schemas: `registry` copies the schemas of values from Confluent's registry, and rewrites the header of values.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,10 +93,16 @@ class CopyOptions(BaseModel):
     routing: Routing = Routing.KEY
     headers: Unkept = Unkept.REFUSE
     tombstones: Unkept = Unkept.REFUSE
+    schemas: Schemas = Schemas.RAW
 
 
-def batch_of(records: Sequence[Message], options: CopyOptions) -> EventBatch:
+def batch_of(records: Sequence[Message], options: CopyOptions, rewrite: Rewrite | None = None) -> EventBatch:
     """The events of some records, in their order, with their routing keys.
+
+    Args:
+        records: the records.
+        options: of the copy.
+        rewrite: rewrites the values that are there; None: they stay as they are.
 
     Raises:
         RecordRefusedError: a record has something that its event cannot keep; the message has the ways out.
@@ -96,15 +112,17 @@ def batch_of(records: Sequence[Message], options: CopyOptions) -> EventBatch:
     events: list[bytes] = []
     keys: list[str | None] = []
     for record in records:
-        event = _record(record) if whole else _value(record, options)
+        value = record.value()
+        if rewrite is not None and value is not None:
+            value = rewrite(record, value)
+        event = _record(record, value) if whole else _value(record, value, options)
         if event is not None:
             events.append(event)
             keys.append(key_of(record))
     return EventBatch(events, keys)
 
 
-def _value(record: Message, options: CopyOptions) -> bytes | None:
-    value = record.value()
+def _value(record: Message, value: bytes | None, options: CopyOptions) -> bytes | None:
     if value is None:
         if options.tombstones is Unkept.DROP:
             return None
@@ -114,19 +132,19 @@ def _value(record: Message, options: CopyOptions) -> bytes | None:
     return value
 
 
-def _record(record: Message) -> bytes:
+def _record(record: Message, value: bytes | None) -> bytes:
     """The whole record in Avro."""
     into = bytearray()
     _put_bytes(into, record.key())
-    _put_bytes(into, record.value())
+    _put_bytes(into, value)
     given = record.headers() or []
     headers = given.items() if isinstance(given, dict) else given
     if headers:
         into += _long(len(headers))
-        for name, value in headers:
+        for name, given_value in headers:
             encoded = name.encode()
             into += _long(len(encoded)) + encoded
-            _put_bytes(into, value.encode() if isinstance(value, str) else value)
+            _put_bytes(into, given_value.encode() if isinstance(given_value, str) else given_value)
     into += b"\0" + _long(record.partition() or 0) + _long(record.offset() or 0)
     kind, milliseconds = record.timestamp()
     into += b"\0" if kind == TIMESTAMP_NOT_AVAILABLE else b"\2" + _long(milliseconds)

@@ -8,7 +8,7 @@ entry gets the cuts before and after its events. A stream has one copy; a stream
 
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -165,6 +165,16 @@ def copy_of(client: blocking.PravegaClient, stream: StreamName | str) -> CopySta
     if record is None:
         raise TopicCopyError(f"{stream} has no copy of a topic")
     return CopyState(record, tuple(client.run(ledger.steps())), tuple(client.run(ledger.groups())))
+
+
+def cut_after(steps: Sequence[CopyStep], position: int) -> StreamCut:
+    """The cut before all steps, at 0, or after that many of them."""
+    if position:
+        return steps[position - 1].end
+    cuts = steps[0].cuts
+    if cuts is None:
+        raise TopicCopyError("the first step is not done: run the copy again, which finishes it")
+    return StreamCut.from_text(cuts.start)
 
 
 def later(one: Offsets, other: Offsets) -> Offsets:
