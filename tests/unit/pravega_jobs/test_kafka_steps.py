@@ -109,3 +109,19 @@ def test_a_whole_record_is_avro_of_its_fields():
     batch = batch_of([record(key=b"k", headers=[("h", None)], timestamp=(1, -65))], options)
     # key "k", no value, one header "h" without a value, the end of headers, partition 3, offset 9, timestamp -65
     assert batch.events[0] == b"\x02\x02k\x00\x02\x02h\x00\x00\x06\x12\x02\x81\x01"
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"url": "http://c", "basic.auth.user.info": SECRET}, "is not NAME:PASSWORD"),
+        ({"url": "http://c", "keystore": SECRET}, r"schema\.registry\.keystore is not known"),
+        ({"bearer.auth.token": SECRET}, r"schema\.registry\.url is not set"),
+        ({"url": "http://c", "basic.auth.user.info": f"a:{SECRET}", "bearer.auth.token": SECRET}, "credentials"),
+    ],
+)
+def test_settings_of_the_registry_are_checked_without_secrets(settings, why):
+    given = {f"schema.registry.{name}": value for name, value in settings.items()}
+    with pytest.raises(ConfigurationError, match=why) as raised:
+        KafkaConfig({"bootstrap.servers": "k", **given})
+    assert SECRET not in str(raised.value)
