@@ -172,6 +172,10 @@ store-kills: setup build/duckdb-1.5.5/.installed ## Kill landings, merges and up
 sink-kills: setup ## Kill writes into three streams, judged by the official client (other: make sink-kills ARGS='--kills 40')
 	@$(BIN)/python -m tests.faults.sink_kills $(ARGS)
 
+.PHONY: kafka-kills
+kafka-kills: setup ## Copy 5,000,000 records of Kafka amid kills of each process (fewer: KAFKA_RECORDS=100000 make kafka-kills)
+	@$(BIN)/python -m pytest -rP -m slow tests/integration/pravega_jobs/test_kafka_kills.py $(ARGS)
+
 .PHONY: soak
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)

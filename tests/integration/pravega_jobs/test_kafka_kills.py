@@ -1,0 +1,142 @@
+"""A copy of millions of records while producers and a group run, amid kills of each process, and the group's cut.
+
+`KAFKA_RECORDS` is the number of records (5,000,000). What is there in the end is judged by counts, by hashes of both
+sides, by the order of each key, and by the records after the committed offsets of the group, which are counted again.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict, deque
+from pathlib import Path
+
+import pytest
+from tests.faults.process import wait_until
+from tests.integration.conftest import client, scope
+from tests.integration.pravega_jobs.kafka_topics import cluster, stream
+
+from aiopravega import StreamCut, StreamCutRange
+from aiopravega.errors import TopicCopyError
+from pravega_jobs.events.writes import EventTally
+from pravega_jobs.kafka import compare_copy, copy_of, copy_topic, cut_over
+from pravega_jobs.kafka.records import read_records
+
+__all__ = ["client", "cluster", "scope", "stream"]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("kafka")]
+HERE = Path(__file__).parent
+RECORDS = int(os.environ.get("KAFKA_RECORDS", "5000000"))
+EPOCHS = 4  # three kills
+PARTITIONS = 12
+STEP = max(RECORDS // 20, 1000)
+GROUP = "billing"
+
+
+class Program:
+    """A program that is started again each time it was killed; what it prints goes to a file."""
+
+    def __init__(self, log, *words):
+        self._words = [sys.executable, *map(str, words)]
+        self._log = log
+        self.kills = 0
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self):
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._words, stdout=log, stderr=subprocess.STDOUT)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def killed_and_started(self):
+        self.kill()
+        self.kills += 1
+        self.start()
+
+
+def ends(cluster, topic):
+    return sum(cluster.last_offsets(cluster.topic(topic)))
+
+
+def test_millions_are_copied_once_amid_kills_of_each_process(
+    client, pravega_config, kafka, cluster, scope, stream, tmp_path
+):
+    kafka.make_topic(scope, PARTITIONS)
+    began = time.monotonic()
+    clients, job = HERE / "kafka_clients.py", HERE / "kafka_job.py"
+    copy_words = (job, pravega_config.controller_uri, kafka.bootstrap, scope, stream, STEP, GROUP)
+    share = RECORDS * 4 // 13  # three producers are killed after three quarters of it
+    kills = defaultdict(int)
+    log = tmp_path / "programs.log"
+    with (
+        Program(log, clients, "consume", kafka.bootstrap, scope, GROUP) as group,
+        Program(log, *copy_words) as copy,
+    ):
+        for epoch in range(EPOCHS):
+            before = ends(cluster, scope)
+            with Program(log, clients, "produce", kafka.bootstrap, scope, epoch, share) as producer:
+                wait_until(lambda before=before: ends(cluster, scope) > before + share // 2, log.read_text, every=0.5)
+                if epoch < EPOCHS - 1:
+                    for program in (group, copy):
+                        program.killed_and_started()
+                    kafka.kill()
+                    kills["kafka"] += 1
+                    kafka.start()
+                    # The last producer is killed amid its records; a new epoch begins.
+                    wait_until(
+                        lambda before=before: ends(cluster, scope) > before + share * 3 // 4, log.read_text, every=0.5
+                    )
+                    kills["producer"] += 1
+                else:
+                    assert producer.process.wait() == 0, log.read_text()
+        wait_until(lambda: is_copied(client, stream, 0.3 * RECORDS), log.read_text, every=1.0)
+        kills["group"], kills["copy"] = group.kills, copy.kills
+    cut = None
+    while cut is None:  # the member that was killed is dropped after its session
+        try:
+            cut = cut_over(client, cluster, scope, stream, GROUP)
+        except TopicCopyError as error:
+            assert "are at work" in str(error)
+            time.sleep(1)
+    copied = copy_topic(client, cluster, scope, stream)
+    compared = compare_copy(client, cluster, scope, stream)
+    topic = cluster.topic(scope)
+    last = cluster.last_offsets(topic)
+    rest, after = EventTally(), EventTally()
+    order = defaultdict(deque)
+    for page in read_records(cluster, topic, (0,) * PARTITIONS, last):
+        for record in page:
+            if record.offset() >= cut.offsets[record.partition()]:
+                rest.add([(record.value(), None)])
+            order[record.key().decode()].append(hash(record.value()))
+    taken = StreamCutRange(StreamCut.from_text(cut.cut), client.tail(stream))
+    after.add((event.data, None) for event in client.read(taken, stream))
+    for event in client.read(StreamCutRange(client.head(stream), client.tail(stream)), stream):
+        key = event.data.partition(b"-")[0].decode()
+        assert order[key].popleft() == hash(event.data), key
+    figures = {
+        "records": ends(cluster, scope),
+        "kills": dict(kills),
+        "steps": len(copy_of(client, stream).steps),
+        "repeats": cut.repeats,
+        "after the cut": after.rows.events,
+        "seconds": round(time.monotonic() - began),
+    }
+    print(figures)
+    assert compared.is_same, compared
+    assert (compared.total.events, copied.left) == (ends(cluster, scope), 0)
+    assert (cut.repeats, after.rows) == (0, rest.rows)
+    assert not any(order.values())
+    assert kills == {"kafka": 3, "producer": 3, "group": 3, "copy": 3}
+
+
+def is_copied(client, stream, least):
+    steps = [step for step in copy_of(client, stream).steps if step.cuts is not None]
+    return bool(steps) and sum(steps[-1].ends) >= least
