@@ -277,4 +277,4 @@ def _copy_options(options: Options) -> "CopyOptions | None":
 
     names = ("events", "routing", "headers", "tombstones", "schemas")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return CopyOptions.model_validate(given) if given else None
+    return CopyOptions.of(given) if given else None

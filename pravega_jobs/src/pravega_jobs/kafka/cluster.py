@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 # The offsets of a topic: one for each partition, in the order of their numbers.
 Offsets = tuple[int, ...]
 # Settings on which the exactness of a copy depends.
-_OURS: Final = (
+DECIDED: Final = (
     "auto.offset.reset",
     "enable.auto.commit",
     "enable.auto.offset.store",
@@ -75,7 +75,7 @@ class KafkaConfig:
         if not self.settings.get("bootstrap.servers"):
             raise ConfigurationError("the settings of Kafka name no servers: set bootstrap.servers=HOST:PORT")
         for name in self.settings:
-            if name in _OURS:
+            if name in DECIDED:
                 raise ConfigurationError(f"the copy decides about {name}: take it out of the settings of Kafka")
         if self.timeout <= 0:
             raise ConfigurationError(f"the timeout for Kafka is {self.timeout}, but must be greater than 0")

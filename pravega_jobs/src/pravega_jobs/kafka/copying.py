@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # Records of one step, which is one transaction of Pravega.
 STEP_RECORDS: Final = 1_000_000
+# Offsets of each partition that are tried before a copy begins.
+_TRIED: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def begun_copy(
 
     Raises:
         ConfigurationError: the options or the commit ledger are not those with which it has begun.
-        TopicCopyError: the stream has the copy of another topic, or of a deleted one of this name, or is written to.
+        TopicCopyError: the stream has the copy of another topic, or of a deleted one of this name.
+        RecordRefusedError: one of the first records has something that its event cannot keep: nothing has begun.
         PravegaError: a server cannot be reached.
     """
     name = "/".join(ledger_name(commit_ledger, stream.scope))
@@ -130,8 +133,9 @@ def begun_copy(
     if record is None:
         if client.is_sealed(stream):
             raise StreamSealedError(f"{stream} is sealed, so it takes no copy of topic {topic.name!r}")
-        starts = cluster.first_offsets(topic)
-        record = client.run(ledger.begin(topic, options or CopyOptions(), name, starts))
+        starts, wanted = cluster.first_offsets(topic), options or CopyOptions()
+        _try_records(cluster, topic, starts, wanted)
+        record = client.run(ledger.begin(topic, wanted, name, starts))
     check_is_of(record, topic)
     for what, given, kept in (
         ("options", options, record.options),
@@ -143,6 +147,13 @@ def begun_copy(
                 f"the same. Leave them out; or, for {given}, copy into another stream"
             )
     return record
+
+
+def _try_records(cluster: KafkaCluster, topic: Topic, starts: Offsets, options: CopyOptions) -> None:
+    """Make events of the first records: while none is refused, nothing has begun, and options may be changed."""
+    ends = tuple(min(start + _TRIED, end) for start, end in zip(starts, cluster.last_offsets(topic), strict=True))
+    for page in read_records(cluster, topic, starts, ends):
+        batch_of(page, options)
 
 
 def check_is_of(record: CopyRecord, topic: Topic) -> None:

@@ -6,14 +6,14 @@ not a part of an event.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aiopravega.errors import RecordRefusedError
+from aiopravega.errors import ConfigurationError, RecordRefusedError
 from pravega_jobs.events.batches import EventBatch
 
 # Rewrites the value of a record.
@@ -94,6 +94,23 @@ class CopyOptions(BaseModel):
     headers: Unkept = Unkept.REFUSE
     tombstones: Unkept = Unkept.REFUSE
     schemas: Schemas = Schemas.RAW
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Self:
+        """The options of a mapping of texts.
+
+        Raises:
+            ConfigurationError: a name or a value is not known.
+        """
+        try:
+            return cls.model_validate(dict(given))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            known = ", ".join(cls.model_fields)
+            raise ConfigurationError(
+                f"the option {'.'.join(map(str, first['loc']))} of the copy is {first['input']!r}: {first['msg']}. "
+                f"Known are {known}"
+            ) from None
 
 
 def batch_of(records: Sequence[Message], options: CopyOptions, rewrite: Rewrite | None = None) -> EventBatch:
@@ -202,6 +219,6 @@ def _refused(record: Message, what: str, way: str, *, whole: bool = True) -> Rec
     kept = "; events='record' keeps all that a record has" if whole else ""
     return RecordRefusedError(
         f"the record at offset {record.offset()} of partition {record.partition()} of topic {record.topic()!r} {what}, "
-        f"which its event cannot keep. Nothing of this step was copied. {way}{kept}. These options stay the same for "
-        "the whole copy: for others, copy into another stream, or into this one after it was deleted and made again"
+        f"which its event cannot keep. Nothing of this step was copied. {way}{kept}. After its first step a copy "
+        "keeps its options: then copy into another stream, or into this one after it was deleted and made again"
     )

@@ -206,6 +206,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.rebuild_decision",
             "operators.write_decision",
             "operators.replay",
+            "operators.kafka",
         ),
         "sensors": _modules(
             "sensors.stream_cut",

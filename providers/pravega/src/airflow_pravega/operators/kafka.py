@@ -1,0 +1,136 @@
+"""The operator that copies a topic of Kafka into a stream, exactly once, and gives consumer groups their cuts.
+
+Kafka is reached by a connection of the type `kafka`, as Airflow's provider for Kafka has it: its extras are settings of
+librdkafka. That provider need not be installed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from airflow.providers.common.compat.sdk import BaseHook, mask_secret
+from airflow.sdk import Context
+
+from aiopravega import StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.fields import errors_named, extras_of
+from airflow_pravega.hooks.pravega import PravegaHook, registry_of
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import whole_number
+from pravega_jobs.frame_kinds import need
+
+_TYPE: Final = "kafka"
+_KAFKA: Final = "kafka_default"
+# Parts of the names of settings that are secrets.
+_SECRETS: Final = ("password", "secret", "token", "user.info", "key.pem")
+
+
+class PravegaKafkaCopyOperator(PravegaStreamOperator):
+    """Copies what a topic has and the stream has not, exactly once; a task that is killed or tried again adds nothing.
+
+    The XCom has the steps of this run, their events and bytes, the offsets up to which the topic is copied, and the
+    number of offsets that are left.
+
+    Args:
+        topic: the topic. (templated)
+        stream: `scope/stream` that gets its copy, or a stream of the connection's default scope; it must exist.
+            (templated)
+        behind: consumer groups of Kafka that the copy does not overtake. (templated)
+        options: how records become events: `events` (`value`, `record`), `routing` (`key`, `hex`, `partition`),
+            `headers`, `tombstones` (`refuse`, `drop`), `schemas` (`raw`, `registry`). They stay the same for the whole
+            copy. (templated)
+        commit_ledger: `scope/table` of the commit ledger; by default the one of the scope of the stream. (templated)
+        step_records: the most records of a step, which is one transaction. (templated)
+        lost: the rule for records that Kafka has deleted before they were copied: `refuse`, or `drop` them. (templated)
+        timeout: the limit for Kafka's answers, in seconds.
+        kafka_conn_id: id of a connection of the type `kafka`; settings that the copy decides about, such as `group.id`,
+            are left out. (templated)
+        pravega_conn_id: id of the connection; its Schema Registry gets the schemas. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "topic",
+        "stream",
+        "behind",
+        "options",
+        "commit_ledger",
+        "step_records",
+        "lost",
+        "kafka_conn_id",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic: str,
+        behind: Sequence[str] | str = (),
+        options: Mapping[str, str] | None = None,
+        commit_ledger: str | None = None,
+        step_records: int | str = 1_000_000,
+        lost: str = "refuse",
+        timeout: float = 30.0,
+        kafka_conn_id: str = _KAFKA,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.topic = topic
+        self.behind = behind
+        self.options = dict(options or {})
+        self.commit_ledger = commit_ledger
+        self.step_records = step_records
+        self.lost = lost
+        self.timeout = timeout
+        self.kafka_conn_id = kafka_conn_id
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        super().check_arguments(stream, context)
+        need("kafka", "confluent_kafka")
+        whole_number("step_records", self.step_records)
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
+        """Copy the topic.
+
+        Raises:
+            ConfigurationError: an argument or the connection cannot work.
+            PravegaError: a record cannot be copied, or a cluster cannot be reached.
+        """
+        del context
+        from pravega_jobs.kafka import CopyOptions, KafkaCluster, KafkaConfig, copy_topic
+
+        cluster = KafkaCluster(KafkaConfig(kafka_settings(self.kafka_conn_id), self.timeout))
+        with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
+            done = copy_topic(
+                client,
+                cluster,
+                self.topic,
+                stream,
+                options=CopyOptions.of(self.options) if self.options else None,
+                ledger=self.commit_ledger,
+                step_records=whole_number("step_records", self.step_records),
+                behind=[self.behind] if isinstance(self.behind, str) else self.behind,
+                lost=self.lost,
+                registry=registry,
+            )
+        self.log.info("%s", done)
+        return done.to_json()
+
+
+def kafka_settings(conn_id: str) -> dict[str, str]:
+    """The settings of librdkafka of a connection; its secrets are masked in logs.
+
+    Raises:
+        AirflowNotFoundException: there is no such connection.
+        ConfigurationError: it is of another type, or its extras are not an object of JSON.
+    """
+    from pravega_jobs.kafka.cluster import DECIDED
+
+    connection = BaseHook.get_connection(conn_id)
+    with errors_named(connection):
+        if connection.conn_type != _TYPE:
+            raise ConfigurationError(f"its type is {connection.conn_type!r}, but must be {_TYPE!r}")
+        settings = {name: str(value) for name, value in extras_of(connection).items() if name not in DECIDED}
+    for name, value in settings.items():
+        if any(part in name for part in _SECRETS):
+            mask_secret(value)
+    return settings
