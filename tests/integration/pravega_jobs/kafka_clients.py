@@ -43,4 +43,4 @@ def consume(bootstrap: str, topic: str, group: str) -> None:
 
 
 if __name__ == "__main__":
-    {"produce": produce, "consume": consume}[sys.argv[1]](*sys.argv[2:])
+    (produce if sys.argv[1] == "produce" else consume)(*sys.argv[2:])

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections import defaultdict, deque
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.faults.process import wait_until
@@ -65,6 +67,10 @@ def ends(cluster, topic):
     return sum(cluster.last_offsets(cluster.topic(topic)))
 
 
+def has_more_than(cluster, topic, least):
+    return ends(cluster, topic) > least
+
+
 def test_millions_are_copied_once_amid_kills_of_each_process(
     client, pravega_config, kafka, cluster, scope, stream, tmp_path
 ):
@@ -73,7 +79,7 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     clients, job = HERE / "kafka_clients.py", HERE / "kafka_job.py"
     copy_words = (job, pravega_config.controller_uri, kafka.bootstrap, scope, stream, STEP, GROUP)
     share = RECORDS * 4 // 13  # three producers are killed after three quarters of it
-    kills = defaultdict(int)
+    kills: dict[str, int] = defaultdict(int)
     log = tmp_path / "programs.log"
     with (
         Program(log, clients, "consume", kafka.bootstrap, scope, GROUP) as group,
@@ -82,7 +88,7 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
         for epoch in range(EPOCHS):
             before = ends(cluster, scope)
             with Program(log, clients, "produce", kafka.bootstrap, scope, epoch, share) as producer:
-                wait_until(lambda before=before: ends(cluster, scope) > before + share // 2, log.read_text, every=0.5)
+                wait_until(partial(has_more_than, cluster, scope, before + share // 2), log.read_text, every=0.5)
                 if epoch < EPOCHS - 1:
                     for program in (group, copy):
                         program.killed_and_started()
@@ -91,7 +97,7 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
                     kafka.start()
                     # The last producer is killed amid its records; a new epoch begins.
                     wait_until(
-                        lambda before=before: ends(cluster, scope) > before + share * 3 // 4, log.read_text, every=0.5
+                        partial(has_more_than, cluster, scope, before + share * 3 // 4), log.read_text, every=0.5
                     )
                     kills["producer"] += 1
                 else:
@@ -110,7 +116,8 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     topic = cluster.topic(scope)
     last = cluster.last_offsets(topic)
     rest, after = EventTally(), EventTally()
-    order = defaultdict(deque)
+    order: dict[str, deque[int]] = defaultdict(deque)
+    record: Any
     for page in read_records(cluster, topic, (0,) * PARTITIONS, last):
         for record in page:
             if record.offset() >= cut.offsets[record.partition()]:

@@ -10,8 +10,8 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Fingerprint
 from pravega_jobs.events.writes import EventTally
 from pravega_jobs.kafka.cluster import KafkaCluster, Topic
-from pravega_jobs.kafka.copying import check_is_of, rewrite_of, write_id_of
-from pravega_jobs.kafka.events import Rewrite, batch_of
+from pravega_jobs.kafka.copying import check_is_of, write_id_of
+from pravega_jobs.kafka.events import Rewrite, batch_of, rewrite_of
 from pravega_jobs.kafka.ledger import CopyRecord, CopyStep, StepCuts, copy_of
 from pravega_jobs.kafka.records import read_records
 
@@ -127,7 +127,7 @@ def compare_copy(
     found = cluster.topic(topic)
     copy = copy_of(client, name)
     check_is_of(copy.record, found)
-    rewrite = rewrite_of(cluster, copy.record, registry)
+    rewrite = rewrite_of(copy.record.options, cluster.config.confluent, registry, name)
     compared = tuple(
         _compare(client, cluster, found, copy.record, step, step.cuts, rewrite)
         for step in copy.steps

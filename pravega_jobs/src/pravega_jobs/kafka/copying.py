@@ -18,7 +18,7 @@ from aiopravega.errors import (
 from aiopravega.ledger import ledger_name
 from pravega_jobs.events.batches import write_event_batches
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
-from pravega_jobs.kafka.events import CopyOptions, Rewrite, Schemas, Unkept, batch_of
+from pravega_jobs.kafka.events import CopyOptions, Unkept, batch_of, rewrite_of
 from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, StoredStep, later
 from pravega_jobs.kafka.records import lost_records, read_records
 from pravega_jobs.writes import finished_write
@@ -175,26 +175,6 @@ def check_is_of(record: CopyRecord, topic: Topic) -> None:
         )
 
 
-def rewrite_of(cluster: KafkaCluster, record: CopyRecord, registry: "SchemaRegistry | None") -> Rewrite | None:
-    """The function that rewrites values as the options of a copy say; None: they stay as they are.
-
-    Raises:
-        ConfigurationError: a registry is missing.
-    """
-    if record.options.schemas is Schemas.RAW:
-        return None
-    confluent = cluster.config.confluent
-    if confluent is None or registry is None:
-        missing = "Confluent's registry: set schema.registry.url beside the settings of Kafka"
-        if confluent is not None:
-            missing = "Pravega's registry: give it, or set PRAVEGA_SCHEMA_REGISTRY_URI"
-        raise ConfigurationError(f"schemas='registry' needs {missing}")
-    # Registries are libraries that raw copies do not need.
-    from pravega_jobs.kafka.confluent import ConfluentValues
-
-    return ConfluentValues(confluent, registry, record.stream).rewritten
-
-
 class TopicCopy:
     """A copy that has begun, as one process continues it."""
 
@@ -210,7 +190,7 @@ class TopicCopy:
         self._cluster = cluster
         self._topic = topic
         self._record = record
-        self._rewrite = rewrite_of(cluster, record, registry)
+        self._rewrite = rewrite_of(record.options, cluster.config.confluent, registry, record.stream)
         self._ledger = client.run(CopyLedger.of(client.asynchronous, record.stream))
 
     def run(self, limits: Offsets, step_records: int, lost: Unkept) -> CopyProgress:

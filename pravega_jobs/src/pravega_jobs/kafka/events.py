@@ -8,13 +8,18 @@ not a part of an event.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aiopravega.errors import ConfigurationError, RecordRefusedError
+from aiopravega.names import StreamName
 from pravega_jobs.events.batches import EventBatch
+from pravega_jobs.services.http_json import HttpServer
+
+if TYPE_CHECKING:
+    from aiopravega.blocking.registry import SchemaRegistry
 
 # Rewrites the value of a record.
 Rewrite: TypeAlias = Callable[[Message, bytes], bytes]
@@ -137,6 +142,27 @@ def batch_of(records: Sequence[Message], options: CopyOptions, rewrite: Rewrite 
             events.append(event)
             keys.append(key_of(record))
     return EventBatch(events, keys)
+
+
+def rewrite_of(
+    options: CopyOptions, confluent: HttpServer | None, registry: "SchemaRegistry | None", stream: StreamName
+) -> Rewrite | None:
+    """The function that rewrites values as the options of a copy say; None: they stay as they are.
+
+    Raises:
+        ConfigurationError: a registry is missing.
+    """
+    if options.schemas is Schemas.RAW:
+        return None
+    if confluent is None or registry is None:
+        missing = "Confluent's registry: set schema.registry.url beside the settings of Kafka"
+        if confluent is not None:
+            missing = "Pravega's registry: give it, or set PRAVEGA_SCHEMA_REGISTRY_URI"
+        raise ConfigurationError(f"schemas='registry' needs {missing}")
+    # Registries need libraries that raw copies do without.
+    from pravega_jobs.kafka.confluent import ConfluentValues
+
+    return ConfluentValues(confluent, registry, stream).rewritten
 
 
 def _value(record: Message, value: bytes | None, options: CopyOptions) -> bytes | None:

@@ -228,9 +228,7 @@ class CopyLedger:
         )
         with contextlib.suppress(TableConflictError):
             await self._table.put_if_absent(self._prefix + _HEADER, record.to_json())
-        found = await self.begun()
-        assert found is not None
-        return found
+        return await self.begun() or record
 
     async def last(self, known: int = 0) -> StoredStep | None:
         """The last step that was fixed; `known` is the number of one that is there, which makes it quicker."""
@@ -262,9 +260,7 @@ class CopyLedger:
         """Store the cut of a group, or find the one that was stored before."""
         with contextlib.suppress(TableConflictError):
             await self._table.put_if_absent(self._group_key(cut.group), cut.to_json())
-        found = await self.group(cut.group)
-        assert found is not None
-        return found
+        return await self.group(cut.group) or cut
 
     async def group(self, group: str) -> GroupCut | None:
         """The cut of a group, if it was decided."""
@@ -286,8 +282,8 @@ class CopyLedger:
 
     def _step_key(self, number: int | None) -> bytes:
         """The key of a step; None: the last key that a step can have."""
-        rest = _HALF_KEY - 1
-        return self._prefix + _STEP + (b"\xff" * rest if number is None else number.to_bytes(rest, "big"))
+        text = _LAST[1:] if number is None else number.to_bytes(_HALF_KEY - 1, "big")
+        return self._prefix + _STEP + text
 
     def _group_key(self, group: str) -> bytes:
         return self._prefix + _GROUP + hashlib.sha256(group.encode()).digest()[: _HALF_KEY - 1]
