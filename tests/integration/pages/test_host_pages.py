@@ -170,7 +170,8 @@ def test_backfill(open_page, in_dag, fill, capsys):
 def test_from_kafka(open_page, in_dag, spark, scope, fill):
     fill("orders", *EVENTS)
     page = open_page("from-kafka", **{"shop/orders": f"{scope}/orders"})
-    assert in_dag(page, 3) == {"wait"}
+    assert in_dag(page, 2) == {"copy"}
+    assert in_dag(page, 4) == {"wait"}
     page.give(spark=spark).run()
     assert page.names["orders"].count() == len(EVENTS)
 
