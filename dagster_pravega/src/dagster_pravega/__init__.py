@@ -9,6 +9,7 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.assets.cdc import build_cdc_asset
 from dagster_pravega.assets.external import build_external_assets
+from dagster_pravega.assets.kafka import build_kafka_copy
 from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
 from dagster_pravega.assets.observed import build_observed_stream
@@ -98,6 +99,7 @@ __all__ = [
     "build_errors_sensor",
     "build_external_assets",
     "build_flink_job",
+    "build_kafka_copy",
     "build_kept_table",
     "build_landed_asset",
     "build_landed_errors_check",

@@ -171,7 +171,9 @@ def test_from_kafka(open_page, in_dag, spark, scope, fill):
     fill("orders", *EVENTS)
     page = open_page("from-kafka", **{"shop/orders": f"{scope}/orders"})
     assert in_dag(page, 2) == {"copy"}
-    assert in_dag(page, 4) == {"wait"}
+    page.run(3)
+    assert len(page.names["defs"].resolve_all_asset_keys()) == 1
+    assert in_dag(page, 5) == {"wait"}
     page.give(spark=spark).run()
     assert page.names["orders"].count() == len(EVENTS)
 

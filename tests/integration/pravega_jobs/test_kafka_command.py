@@ -54,7 +54,7 @@ def test_the_code_of_the_page_runs(
     consume(kafka, topic, "billing", 20)
     client.create_stream(StreamName(stream.scope, "records"))
     copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
-    code = "\n".join(block.code for block in blocks_of("from-kafka")[:3:2])
+    code = "\n".join(block.code for block in blocks_of("from-kafka")[:4:3])
     names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
     for old, new in names.items():
         code = code.replace(old, new)
