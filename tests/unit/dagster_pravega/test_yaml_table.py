@@ -152,6 +152,7 @@ IN_PYTHON_ONLY = {
     "build_partition_freshness_check",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
+    "build_kafka_copy",
     "build_replay_check",
     "build_row_count_check",
     "build_schema_drift_check",
