@@ -88,6 +88,8 @@ class KafkaServer:
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         made = admin.create_topics([NewTopic(name, partitions, 1, config=dict(settings or {}))])
         made[name].result()
+        # The broker knows it a little later than its controller.
+        wait_until(lambda: name in admin.list_topics(timeout=5.0).topics, lambda: f"there is no topic {name}")
 
     @property
     def _properties(self) -> Path:

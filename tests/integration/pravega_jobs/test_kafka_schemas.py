@@ -65,8 +65,17 @@ def rows_of(client, stream, registry):
 
 def test_avro_of_two_versions_is_read_by_the_newest(client, cluster, confluent, registry, topic, stream, produce):
     first, second = avro(("id", "long", {})), avro(("id", "long", {}), ("note", "string", {"default": ""}))
-    confluent.answers = {"/schemas/ids/7": (200, {"schema": first}), "/schemas/ids/70000": (200, {"schema": second})}
-    produce(of_id(7, b"\x02"), of_id(70_000, b"\x04\x02x"))
+    versions = f"/subjects/{topic}-value/versions"
+    confluent.answers = {
+        "/schemas/ids/7": (200, {"schema": first}),
+        "/schemas/ids/70000": (200, {"schema": second}),
+        "/schemas/ids/70000/versions": (200, [{"subject": f"{topic}-value", "version": 2}]),
+        versions: (200, [1, 2]),
+        f"{versions}/1": (200, {"id": 7, "schema": first}),
+        f"{versions}/2": (200, {"id": 70_000, "schema": second}),
+    }
+    produce(of_id(70_000, b"\x04\x02x"))  # the newer schema comes first
+    produce(of_id(7, b"\x02"))
     copy_topic(client, cluster, topic, stream, options=OPTIONS, registry=registry)
     produce(of_id(7, b"\x06"))
     copy_topic(client, cluster, topic, stream, registry=registry)
@@ -80,7 +89,10 @@ def test_avro_of_two_versions_is_read_by_the_newest(client, cluster, confluent, 
 
 def test_json_schemas_are_copied(client, cluster, confluent, registry, topic, stream, produce):
     schema = json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}})
-    confluent.answers = {"/schemas/ids/1": (200, {"schemaType": "JSON", "schema": schema})}
+    confluent.answers = {
+        "/schemas/ids/1": (200, {"schemaType": "JSON", "schema": schema}),
+        "/schemas/ids/1/versions": (404, {"error_code": 404}),
+    }
     produce(of_id(1, b'{"id": 5}'))
     copy_topic(client, cluster, topic, stream, options=OPTIONS, registry=registry)
     assert rows_of(client, stream, registry) == [{"id": 5}]
@@ -89,15 +101,15 @@ def test_json_schemas_are_copied(client, cluster, confluent, registry, topic, st
 def test_messages_of_protobuf_have_their_own_types(client, cluster, confluent, registry, topic, stream, produce):
     file = FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
     file.message_type.add(name="Unused")
-    order = file.message_type.add(name="Order").nested_type.add(name="Line")
+    order = file.message_type.add(name="Order")
     order.field.add(name="id", number=1, type=FieldDescriptorProto.TYPE_INT64, label="LABEL_OPTIONAL")
     text = base64.b64encode(file.SerializeToString()).decode()
     answer = {"schemaType": "PROTOBUF", "schema": text}
     confluent.answers = {"/schemas/ids/3": (200, answer), "/schemas/ids/3?format=serialized": (200, answer)}
-    produce(of_id(3, b"\x04\x02\x00" + b"\x08\x2a"), of_id(3, b"\x00"))
+    produce(of_id(3, b"\x02\x02" + b"\x08\x2a"), of_id(3, b"\x00"))
     copy_topic(client, cluster, topic, stream, options=OPTIONS, registry=registry)
     known = {version.schema_info.type for version in registry.versions(stream.stream, stream.scope)}
-    assert known == {"shop.Order.Line", "shop.Unused"}
+    assert known == {"shop.Order", "shop.Unused"}
     events = sorted(event.data for event in client.read(range_of(client, stream).range, stream))
     assert sorted(event[5:] for event in events) == [b"", b"\x08\x2a"]
     assert compare_copy(client, cluster, topic, stream, registry=registry).is_same
@@ -113,7 +125,7 @@ def test_messages_of_protobuf_have_their_own_types(client, cluster, confluent, r
 )
 def test_values_without_a_schema_are_refused(client, cluster, confluent, registry, topic, stream, produce, value, why):
     refers = {"schema": avro(("id", "long", {})), "references": [{"name": "x", "subject": "x", "version": 1}]}
-    confluent.answers = {"/schemas/ids/2": (200, refers)}
+    confluent.answers = {"/schemas/ids/2": (200, refers), "/schemas/ids/9": (404, {"error_code": 40403})}
     produce(value)
     with pytest.raises(RecordRefusedError, match=f"offset 0 of partition 0 .* {why}"):
         copy_topic(client, cluster, topic, stream, options=OPTIONS, registry=registry)

@@ -51,6 +51,7 @@ _SHOWN: Final = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "sa
 _WRONG_CREDENTIALS: Final = ("_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED")
 _FORBIDDEN: Final = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _UNTRUSTED: Final = "_SSL"
+_UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PART"
 _SILENT: Final = ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN")
 
 
@@ -244,6 +245,8 @@ class KafkaCluster:
             return TlsError(message)
         if found.name() in _FORBIDDEN:
             return PermissionDeniedError(message)
+        if found.name() == _UNKNOWN:
+            return TopicCopyError(f"{message}. Is the name right, and may the account describe the topic?")
         if found.retriable() or found.name().startswith("_"):
             return KafkaUnavailableError(message)
         return TopicCopyError(message)

@@ -1,13 +1,14 @@
 """Values that begin with the header of Confluent's serializers, rewritten for Pravega's Schema Registry.
 
 Confluent's header is a zero byte and the id of a schema, in four bytes; in Protobuf the path of the message's type
-follows. A schema is copied once, into the group of the stream, and its events get the header of that group. What
-follows the header has the same bytes in both registries.
+follows. The schemas of a subject are copied once, in their order, into the group of the stream, and values get the
+header of that group. What follows the header has the same bytes in both registries.
 """
 
 import base64
 import binascii
 from typing import Any, Final
+from urllib.parse import quote
 
 from confluent_kafka import Message
 
@@ -56,7 +57,9 @@ class ConfluentValues:
             return known + value[_HEADER_BYTES:]
         schema = self._schema(record, header)
         if schema.get("schemaType") != "PROTOBUF":
-            self._heads[header] = self._registered(_text_schema(record, schema, self._stream))
+            self._register_versions(record, int.from_bytes(header[1:], "big"))
+            if header not in self._heads:
+                self._heads[header] = self._registered(_text_schema(record, schema, self._stream))
             return self._heads[header] + value[_HEADER_BYTES:]
         path, size = _message_path(record, value)
         key = value[:size]
@@ -78,6 +81,24 @@ class ConfluentValues:
             raise _refused(record, f"has a schema ({number}) that refers to others, which is not copied")
         self._schemas[header] = found
         return self._schemas[header]
+
+    def _register_versions(self, record: Message, number: int) -> None:
+        """Register all versions of the subject that has a schema, in their order: the newest is to be the newest here.
+
+        A registry that does not say the subject of a schema has its schemas copied as their first records come.
+        """
+        status, named = self._confluent.get(f"/schemas/ids/{number}/versions", (200, _NOT_FOUND))
+        if status == _NOT_FOUND or not named:
+            return
+        topic = str(record.topic())
+        subject = max((str(one["subject"]) for one in named), key=lambda name: (name.startswith(topic), name))
+        where = f"/subjects/{quote(subject, safe='')}/versions"
+        _, versions = self._confluent.get(where)
+        for version in sorted(versions):
+            _, found = self._confluent.get(f"{where}/{version}")
+            if not found.get("references"):
+                header = bytes([_MAGIC]) + int(found["id"]).to_bytes(4, "big")
+                self._heads[header] = self._registered(_text_schema(record, found, self._stream))
 
     def _registered(self, schema: SchemaInfo) -> bytes:
         address = GroupAddress.of_stream(self._stream)
@@ -108,17 +129,14 @@ def _protobuf_schema(record: Message, schema: dict[str, Any], path: list[int]) -
     from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
     from google.protobuf.message import DecodeError
 
+    if len(path) > 1:
+        raise _refused(record, "has a message of a type inside another type, which Pravega's registry does not take")
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(schema["schema"], validate=True))
-        found = file.message_type[path[0]]
-        names = [file.package, found.name] if file.package else [found.name]
-        for number in path[1:]:
-            found = found.nested_type[number]
-            names.append(found.name)
+        name = f"{file.package}.{file.message_type[path[0]].name}".lstrip(".")
     except (DecodeError, binascii.Error, IndexError):
         raise _refused(record, f"has a Protobuf schema without a message at {path}") from None
-    data = FileDescriptorSet(file=[file]).SerializeToString()
-    return SchemaInfo.of(SchemaFormat.PROTOBUF, ".".join(names), data)
+    return SchemaInfo.of(SchemaFormat.PROTOBUF, name, FileDescriptorSet(file=[file]).SerializeToString())
 
 
 def _message_path(record: Message, value: bytes) -> tuple[list[int], int]:

@@ -51,7 +51,7 @@ class CopyProgress:
 
     def to_json(self) -> dict[str, Any]:
         """The fields as values of JSON."""
-        return asdict(self)
+        return asdict(self) | {"offsets": list(self.offsets)}
 
     def __str__(self) -> str:
         return (
