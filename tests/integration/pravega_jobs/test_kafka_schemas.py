@@ -69,6 +69,7 @@ def test_avro_of_two_versions_is_read_by_the_newest(client, cluster, confluent, 
     confluent.answers = {
         "/schemas/ids/7": (200, {"schema": first}),
         "/schemas/ids/70000": (200, {"schema": second}),
+        "/schemas/ids/7/versions": (200, [{"subject": f"{topic}-value", "version": 1}]),
         "/schemas/ids/70000/versions": (200, [{"subject": f"{topic}-value", "version": 2}]),
         versions: (200, [1, 2]),
         f"{versions}/1": (200, {"id": 7, "schema": first}),
