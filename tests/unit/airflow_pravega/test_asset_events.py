@@ -80,6 +80,18 @@ def test_each_outlet_gets_the_facts_about_itself():
     assert (added.dest_asset_key.uri, added.extra[KEY]["stream"]) == (f"pravega://{RESULT}", str(RESULT))
 
 
+def test_the_event_of_a_task_with_several_ranges_has_none_of_them():
+    table, accessors = Asset("table"), OutletEventAccessors()
+    context = {"task": EmptyOperator(task_id="task", outlets=[table]), "outlet_events": accessors}
+    one, other = (took(SOURCE, cuts(SOURCE, segments), {}) for segments in (1, 2))
+    for each in (one, one):
+        tell(context, each)
+    assert accessors[table].extra[KEY] == one
+    tell(context, other)
+    with pytest.raises(ConfigurationError, match="has worked on several ranges"):
+        range_of_event(event(accessors[table].extra[KEY]))
+
+
 def test_an_alias_of_a_task_that_writes_nothing_gets_no_event():
     alias = AssetAlias("written")
     assert noted(alias, facts=[took(SOURCE, cuts(SOURCE), {})])[alias].asset_alias_events == []

@@ -62,8 +62,8 @@ def tell(context: Context, *facts: Facts) -> None:
     The asset of a stream gets the facts about this stream. Another asset, such as that of a table, gets the first
     facts. An alias becomes the asset of the stream that the task has written.
 
-    If the `extra` of an asset has `pravega_partitions`, a format such as `%Y-%m-%dT%H`, the event belongs to the
-    partition that the event times of the range begin, in UTC. Airflow 3.3 takes such keys.
+    If the `extra` of an asset has `pravega_partitions`, a format such as `%Y-%m-%dT%H`, the event is of the partition
+    that the event times of the range begin, in UTC. Airflow 3.3 takes such keys.
     """
     task = context.get("task")
     if task is None:
@@ -76,18 +76,25 @@ def tell(context: Context, *facts: Facts) -> None:
                 asset = create_asset(scope=name.scope, stream=name.stream)
                 context["outlet_events"][outlet].add(asset, extra={KEY: found})
         elif isinstance(outlet, Asset | AssetNameRef | AssetUriRef):
-            uri = str(getattr(outlet, "uri", ""))
-            of_stream = uri.startswith(_SCHEME)
+            of_stream = (uri := str(getattr(outlet, "uri", ""))).startswith(_SCHEME)
             found = next((each for each in facts if not of_stream or uri == f"{_SCHEME}{each['stream']}"), None)
             if found is not None:
                 event = context["outlet_events"][outlet]
-                event.extra[KEY] = found
+                event.extra[KEY] = _together(event.extra.get(KEY), found)
                 _put_partition(event, outlet, found, task.log)
         else:
             continue  # outlets of other kinds have no events
         if found is None:
             streams = ", ".join(sorted({each["stream"] for each in facts}))
             task.log.warning("The event of the outlet %s says nothing: this task has worked on %s", outlet, streams)
+
+
+def _together(known: Facts | None, found: Facts) -> Facts:
+    """The facts of an event that may have some already: of several ranges none is the event's."""
+    if not known or all(known.get(name) == found.get(name) for name in ("stream", "start", "end")):
+        return found
+    reason = "its task has worked on several ranges: make a task of each, or take them from the ledger"
+    return {name: found[name] for name in ("version", "kind", "stream")} | {"no_cuts": reason}
 
 
 def _put_partition(event: Any, outlet: object, facts: Facts, log: Any) -> None:
