@@ -131,6 +131,7 @@ def test_a_table_whose_catalog_is_configured_elsewhere_is_left_out():
 def test_columns_of_changed_rows_are_of_nobody():
     table, columns = table_data("delta:/lake/orders", None), (("a", "int"), ("_consumer", "string"))
     assert rows_taken(Lineage(), table, columns, changed=True).unchanged == frozenset()
+    assert table is not None
     lineage = rows_taken(Lineage((table,)), table, columns, changed=False)
     assert lineage.unchanged == {"a"}
     [field] = operator_lineage(lineage).outputs[0].facets["columnLineage"].fields["a"].inputFields

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
@@ -82,7 +83,7 @@ def test_each_outlet_gets_the_facts_about_itself():
 
 def test_the_event_of_a_task_with_several_ranges_has_none_of_them():
     table, accessors = Asset("table"), OutletEventAccessors()
-    context = {"task": EmptyOperator(task_id="task", outlets=[table]), "outlet_events": accessors}
+    context: Any = {"task": EmptyOperator(task_id="task", outlets=[table]), "outlet_events": accessors}
     one, other = (took(SOURCE, cuts(SOURCE, segments), {}) for segments in (1, 2))
     for each in (one, one):
         tell(context, each)

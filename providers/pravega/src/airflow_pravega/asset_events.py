@@ -89,7 +89,7 @@ def tell(context: Context, *facts: Facts) -> None:
             task.log.warning("The event of the outlet %s says nothing: this task has worked on %s", outlet, streams)
 
 
-def _together(known: Facts | None, found: Facts) -> Facts:
+def _together(known: Any, found: Facts) -> Facts:
     """The facts of an event that may have some already: of several ranges none is the event's."""
     if not known or all(known.get(name) == found.get(name) for name in ("stream", "start", "end")):
         return found
