@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import StringType, StructType
 
 from aiopravega.errors import ConfigurationError
@@ -98,6 +97,8 @@ class Division:
         Raises:
             ConfigurationError: a row has a value for which no stream is given.
         """
+        import pyarrow.compute as pc  # who plans a query imports this module, and makes no rows
+
         number_of = {stream: number for number, stream in enumerate(self.streams)}
         for batch in batches:
             at = batch.schema.get_field_index(self.column)
