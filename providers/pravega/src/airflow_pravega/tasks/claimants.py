@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 _INSTANCE: Final = "pravega_provider_instance"
 _ABOUT: Final = "Made by the Pravega provider. It tells this Airflow from others that read the same streams."
+_SETTLED_SECONDS: Final = 5.0
 _ASK_SECONDS: Final = 60.0
 _EXPLAIN_SECONDS: Final = 3600.0
 _RETURNED: Final = "return_value"
@@ -52,7 +53,10 @@ def _instance_variable() -> str:
     instance = Variable.get(_INSTANCE, default=None)
     if instance is None:
         Variable.set(_INSTANCE, uuid4().hex, description=_ABOUT)
-        instance = Variable.get(_INSTANCE)  # of two tasks that make it, one has made the last
+        # Airflow cannot make a variable only if it is missing. Of several tasks that make it at once, the last one
+        # counts: a task that takes an earlier value would claim ranges as another Airflow.
+        time.sleep(_SETTLED_SECONDS)
+        instance = Variable.get(_INSTANCE)
     return str(instance)
 
 
