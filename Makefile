@@ -176,6 +176,10 @@ sink-kills: setup ## Kill writes into three streams, judged by the official clie
 kafka-kills: setup ## Copy 5,000,000 records of Kafka amid kills of each process (fewer: KAFKA_RECORDS=100000 make kafka-kills)
 	@$(BIN)/python -m pytest -rP -m slow tests/integration/pravega_jobs/test_kafka_kills.py $(ARGS)
 
+.PHONY: late-year
+late-year: setup ## Let a host make a year of hours with late events right (make late-year ARGS='--host airflow --hours 48')
+	@$(BIN)/python -m tests.system.late_year $(ARGS)
+
 .PHONY: soak
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)
