@@ -59,6 +59,7 @@ OF_ICEBERG_IN_JOBS = (
     "pravega_jobs.merging.engine.iceberg",
     "pravega_jobs.upkeep.iceberg",
 )
+OF_KAFKA_IN_JOBS = "pravega_jobs.kafka"
 OF_ARROW_IN_JOBS = (
     *OF_ICEBERG_IN_JOBS,
     "pravega_jobs.error_rows",
@@ -218,13 +219,15 @@ def test_jobs_bring_the_client_and_neither_a_host_nor_tables(environment: Enviro
     installed = environment.install("pravega-jobs")
     assert {"pravega-jobs", "aiopravega"} <= installed
     assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "deltalake", "pyiceberg", "pravega-emulator"})
-    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_ARROW_IN_JOBS)
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_ARROW_IN_JOBS, OF_KAFKA_IN_JOBS)
     pravega = environment.folder / "bin" / "pravega"
     assert "whole" in run(pravega, "cuts", "--help")
     assert "Usage: pravega export " in run(pravega, "export", "--help")
     assert {"pyarrow", "deltalake", "duckdb"} <= environment.install("pravega-jobs[arrow,delta,sql]")
     assert run(pravega, "sql", "--help").startswith("Usage: pravega sql ")
-    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS, *OF_ICEBERG_IN_JOBS)
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs", *OF_SPARK_IN_JOBS, *OF_ICEBERG_IN_JOBS, OF_KAFKA_IN_JOBS)
+    assert "confluent-kafka" in environment.install("pravega-jobs[kafka]")
+    environment.python_runs("-c", IMPORT_ALL, "pravega_jobs.kafka")
 
 
 def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> None:
