@@ -29,6 +29,7 @@ os.environ |= {
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
 
+errors_outside: list[str] = []
 HOSTS = ("pyspark_pravega", "airflow_pravega", "dagster_pravega")
 
 
@@ -50,6 +51,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         host = next((host for host in HOSTS if host in item.path.parts), None)
         if host and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(host))
+
+
+def pytest_internalerror(excrepr: object) -> None:
+    """Keep an error outside of a test, which ends a run."""
+    errors_outside.append(str(excrepr))
+
+
+def pytest_unconfigure() -> None:
+    """Say the first error outside of a test again: CI shows last lines, and the error of a worker is followed by
+    another, which says nothing of the cause."""
+    if errors_outside and "PYTEST_XDIST_WORKER" not in os.environ:
+        print("The first error outside of a test:", *errors_outside[0].splitlines()[-40:], sep="\n", file=sys.stderr)
 
 
 @pytest.fixture(scope="session")
