@@ -157,6 +157,9 @@ def test_a_table_that_refuses_rows_leaves_all_streams_without_them(divide, clien
 
     divide([landed])
     for tables in ([], [f"parquet:{tmp_path / 'other'}"]):
-        with pytest.raises(SinksError, match=f"its rows went to {landed} as well"):
+        with pytest.raises(SinksError, match=f"its rows went to {landed} for .monday. of .divide. as well"):
             divide(tables)
     assert holdings(f"parquet:{tmp_path / 'other'}") == []
+    with pytest.raises(SinksError, match="for 'monday' of 'divide' as well, and are to go to .* of 'renamed'"):
+        divide([landed], consumer="renamed")
+    assert [each.consumer for each in holdings(landed)] == ["divide"]

@@ -10,7 +10,8 @@ from tests.unit.pravega_jobs.test_error_rows import CUTS
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import build_errors_sensor, build_landed_errors_check
 from pravega_jobs.error_rows import ERROR_TYPE
-from pravega_jobs.landing import land
+from pravega_jobs.landing import ErrorsCount, ErrorsState, IntervalErrors, land
+from pravega_jobs.landing.errors import errors_sink_of
 
 
 @dg.asset
@@ -96,8 +97,20 @@ def test_a_run_is_requested_once_for_the_errors_that_wait(tmp_path):
     assert "the same as at the last run" in str(tick(first.cursor).skip_message)
 
     landed(table, "wednesday", errors, "three")
-    [another] = tick(first.cursor).run_requests
-    assert another.run_key != request.run_key
+    second = tick(first.cursor)
+    assert [each.tags["pravega/errors"] for each in second.run_requests] == ["3"]
+    # A person who resets the cursor gets a run again, also for the same errors.
+    [again] = tick(None).run_requests
+    assert again.run_key is None
+
+
+def test_errors_that_retention_removes_request_one_run_at_most(tmp_path):
+    sink = errors_sink_of(f"parquet:{tmp_path}/errors")
+    whole, some, none = (
+        ErrorsCount([IntervalErrors("etl", "monday", 1, "errors", state, 4, found, None, sink)])
+        for found, state in ((4, ErrorsState.COUNTED), (3, ErrorsState.MISSING), (0, ErrorsState.MISSING))
+    )
+    assert whole.state != some.state == none.state
 
 
 @pytest.mark.parametrize(

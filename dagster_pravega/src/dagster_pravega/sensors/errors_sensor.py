@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import dagster as dg
 
 from aiopravega import PravegaClient, blocking
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.loop import LoopThread
 from dagster_pravega.metadata.measures import (
     ERRORS_KEY,
@@ -26,7 +26,7 @@ from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 from pravega_jobs.frame_kinds import need_arrow
 from pravega_jobs.landing import ErrorsCount
 
-_Found: TypeAlias = tuple[ErrorsCount, list[dict[str, Any]]]
+_Found: TypeAlias = tuple[ErrorsCount, list[dict[str, Any]]] | dg.SkipReason
 # Dagster ends a tick after 60 s.
 _TICK_SECONDS: Final = 45.0
 _SAMPLE: Final = 5
@@ -52,9 +52,10 @@ def build_errors_sensor(
 ) -> dg.SensorDefinition:
     """A sensor that requests a run when dead letters of a table or a stream wait: a run that replays them, or tells.
 
-    A run is requested if so many errors count, and others than at the last request. It has the tags `pravega/table`,
-    `pravega/errors` (their number) and `pravega/first_error`. Errors that a replay has mended do not count, nor do
-    errors of older generations.
+    A run is requested if so many errors count, and others than at the last request: a run that fails is not requested
+    again, so give the job retries; to have it requested once more, reset the sensor's cursor. It has the tags
+    `pravega/table`, `pravega/errors` (their number) and `pravega/first_error`. Errors that a replay has mended do not
+    count, nor do errors of older generations.
 
     A tick reads the notes of the table, or the commit ledgers of the streams; of an errors stream only a few events.
 
@@ -94,9 +95,15 @@ def build_errors_sensor(
     )
     def errors_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         def look(client: blocking.PravegaClient | None) -> _Found:
-            with counted.counted(context.resources, client, consumer, interval) as found:
-                is_due = found.errors >= at_least and found.state != context.cursor
-                return found, found.sample(_SAMPLE) if is_due else []
+            try:
+                with counted.counted(context.resources, client, consumer, interval) as found:
+                    is_due = found.errors >= at_least and found.state != context.cursor
+                    return found, found.sample(_SAMPLE) if is_due else []
+            except LandingError as error:
+                if not error.retryable:
+                    raise
+                # Not an outage of Pravega, for which other sensors of the cluster would be brief.
+                return dg.SkipReason(f"{table} cannot be asked now: {error}")
 
         async def ask(client: PravegaClient) -> _Found:
             return await asyncio.to_thread(look, blocking.PravegaClient.of(LoopThread.shared(), client))
@@ -104,11 +111,11 @@ def build_errors_sensor(
         if counted.in_stream:
             pravega: PravegaResource = getattr(context.resources, resource_key)
             answer = ask_in_tick(pravega, ask, _TICK_SECONDS)
-            if isinstance(answer, dg.SkipReason):
-                return answer
-            found, sample = answer
         else:
-            found, sample = look(None)
+            answer = look(None)
+        if isinstance(answer, dg.SkipReason):
+            return answer
+        found, sample = answer
         said = f"{found.errors:,} events of {table} are errors"
         if found.missing:
             context.log.warning("%s; %d intervals miss some", said, len(found.missing))
@@ -118,7 +125,8 @@ def build_errors_sensor(
             return dg.SkipReason(f"{said}: the same as at the last run")
         first = f"{sample[0]['pointer']}: {sample[0]['reason']}" if sample else ""
         about: dict[str, Any] = {TABLE_KEY: table, FIRST_ERROR_KEY: first}
-        request = dg.RunRequest(f"{found.state}-{context.cursor or ''}", tags=about | {ERRORS_KEY: str(found.errors)})
+        # Without a key, so that a person who resets the cursor gets a run: Dagster itself repeats no request of a tick.
+        request = dg.RunRequest(tags=about | {ERRORS_KEY: str(found.errors)})
         seen: dict[str, Any] = {ERRORS_KEY: found.errors, ERRORS_SAMPLE_KEY: table_of(SAMPLE_COLUMNS, sample)}
         observed = [] if key is None else [dg.AssetObservation(key, metadata=about | seen)]
         return dg.SensorResult([request], cursor=found.state, asset_events=observed)

@@ -172,8 +172,8 @@ class ErrorsCount:
 
     @property
     def state(self) -> str:
-        """A digest of the errors that count: the same as long as no error is added, mended or lost."""
-        return digest(*sorted(f"{each.consumer}\0{each.name}\0{each.found}" for each in self.counted))
+        """A digest of the errors that count: the same until some are added or mended, or the first one is lost."""
+        return digest(*sorted(f"{each.consumer}\0{each.name}\0{each.landed}\0{each.state}" for each in self.counted))
 
     def most(self, number: int) -> list[dict[str, Any]]:
         """The landings or writes with the most errors, as values of JSON: consumer, interval, generation and others."""

@@ -90,9 +90,9 @@ class WriteJob:
             SinksError: under the write id, rows went to other tables.
         """
         known = self.done or (None if self.lost is None or self.replaces is None else self.replaces.record)
-        if known is not None and {each.target for each in known.tables} != {each.target for each in tables}:
-            before = " and ".join(each.target for each in known.tables) or "no table"
-            raise _other_sinks(self, f"its rows went to {before} as well, and are to go to other tables now")
+        if known is not None and _places(known.tables) != _places(tables):
+            before, now = (" and ".join(sorted(_places(each))) or "no table" for each in (known.tables, tables))
+            raise _other_sinks(self, f"its rows went to {before} as well, and are to go to {now}")
         return replace(self, tables=tuple(tables))
 
     def when_done(self, record: CommitRecord) -> Self:
@@ -179,6 +179,11 @@ def check_streams(job: WriteJob) -> None:
             "still has its part. Nothing was written, because that would be there twice. Write these rows under "
             "another write id to the stream that lacks them; or say `pravega ledger resolve --forget`, and run it again"
         )
+
+
+def _places(tables: Sequence[TableSink]) -> set[str]:
+    """The tables with the intervals whose rows they get: under other names a table would take the same rows again."""
+    return {f"{each.target} for {each.interval!r} of {each.consumer!r}" for each in tables}
 
 
 def _other_sinks(job: WriteJob, what: str) -> SinksError:
