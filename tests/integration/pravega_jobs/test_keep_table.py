@@ -117,13 +117,16 @@ def test_iceberg_in_a_store_follows_rows_and_errors_and_is_kept_up(client, strea
     first, again = keep("monday"), keep("monday")
     assert (first["action"], first["rows"], first["errors"], first["upkeep_error"]) == ("append", 2, 1, None)
     assert (again["action"], again["rows"], again["errors"]) == ("nothing", 2, 1)
+    with table.load().update_schema(allow_incompatible_changes=True) as update:
+        update.update_column("id", required=True)
     order(3)
-    write_bad()
+    with client.writer(stream) as writer:
+        writer.write(b'{"id": null}')
     second = keep("tuesday")
     assert (second["action"], second["rows"], second["errors"]) == ("append", 1, 1)
     assert [second[name]["compacted_files"] for name in ("upkeep", "errors_upkeep")] == [2, 2]
     assert rows_of(table, "id", "_interval") == [(1, "monday"), (2, "monday"), (3, "tuesday")]
-    assert rows_of(errors, "event", "interval_name") == [(b"no JSON", "monday"), (b"no JSON", "tuesday")]
+    assert rows_of(errors, "event", "interval_name") == [(b"no JSON", "monday"), (b'{"id": null}', "tuesday")]
     assert keep("wednesday")["action"] == "nothing"
     assert all(record.is_done for record in client.cut_ledger(stream.scope).records("lake", stream))
 

@@ -75,7 +75,14 @@ def test_options_of_the_read_come_from_the_rules():
         "columns": "id long",
     }
     errors = KeepRules.of(errors="delta:/lake/errors", options={"decode": "json"})
-    assert errors.options == {"decode": "json", "on_error": "dead"}
+    assert errors.options == {"decode": "json", "on_error": "dead", "metadata_columns": "event_pointer"}
+    assert errors.event_pointer == "event_pointer"
+    more = {"decode": "json", "Metadata_columns": "offset", "metadata_prefix": "m_"}
+    named = KeepRules.of(errors="delta:/lake/errors", options=more)
+    assert (named.event_pointer, named.options["metadata_columns"]) == ("m_event_pointer", "offset,event_pointer")
+    own = KeepRules.of(errors="delta:/lake/errors", options={"metadata_columns": "offset, event_pointer"})
+    changed = KeepRules.of(errors="delta:/lake/errors", rows_are_events=False)
+    assert own.event_pointer is changed.event_pointer is None
     merge = KeepRules.of(key="id", columns="id int", options={"table": "orders"})
     assert merge.options["changes"] == "upsert"
     assert (merge.options["key"], merge.options["table"]) == ("id", "orders")
@@ -144,7 +151,7 @@ def test_an_upkeep_that_cannot_be_done_is_reported_and_fails_nothing(tmp_path):
 
 def test_errors_of_a_range_are_counted_and_their_table_is_kept_up(tmp_path):
     table = DeltaFolder(str(tmp_path / "orders"))
-    rules = KeepRules.of(errors=f"delta:{tmp_path}/errors", upkeep_after=2)
+    rules = KeepRules.of(errors=f"delta:{tmp_path}/errors", upkeep_after=2, rows_are_events=False)
 
     def put_both(number: int, reason: str | None) -> Kept:
         bad = dict.fromkeys(field.name for field in ERROR_TYPE) | {"event": b"{", "reason": reason}

@@ -134,6 +134,7 @@ def build_kept_table(
         order_by=order_by,
         delete_column=delete_column,
         upkeep_after=upkeep_after,
+        rows_are_events=transform is None,
     )
     checked = keys.check(table)
     rules.check(checked)
@@ -159,7 +160,7 @@ def build_kept_table(
             beside = None if errors is None else errors_of(errors, keys, context.resources, events.ranges)
             declare_table(context, events.ranges, rules.kind, keys.sink(table), taken)
             interval = Interval(taken.consumer, events.stream, taken.name)
-            done = put_rows(rows, events.size, interval, taken.cuts, target, rules, beside)
+            done = put_rows(rows, events.size, interval, taken.cuts, target, rules, beside, events.ranges.client)
             metadata = events.metadata()
             events.ranges.finish()
             done = with_upkeep(done, target, rules, beside)

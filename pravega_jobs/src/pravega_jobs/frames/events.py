@@ -1,6 +1,6 @@
 """Encoding of tables as events: a column `event` as it is, or each row by a schema of the registry or as JSON."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
@@ -19,7 +19,7 @@ from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from aiopravega.write.batch import check_event
 from pravega_jobs.events.batches import EventBatch
 from pravega_jobs.frames.options import FrameOptions
-from pravega_jobs.frames.refusals import Refusals
+from pravega_jobs.refusals import Refusals
 from pravega_jobs.spark.options import JSON_OPTIONS
 
 _EVENT: Final = "event"
@@ -59,7 +59,7 @@ class EventMaker:
         """
         before = 0
         for whole in rows:
-            parts = [(whole, [])] if refusals is None else refusals.checked(whole)
+            parts = [(whole, pa.nulls(0, pa.string()))] if refusals is None else refusals.checked(whole)
             for part, pointers in parts:
                 for first in range(0, part.num_rows, _MOST_ROWS):
                     batch = part.slice(first, _MOST_ROWS)
@@ -81,7 +81,7 @@ class EventMaker:
         return EventBatch(events.to_pylist(), keys)
 
     def _taken(
-        self, batch: pa.RecordBatch, pointers: Sequence[str | None], first: int, refusals: Refusals
+        self, batch: pa.RecordBatch, pointers: pa.StringArray, first: int, refusals: Refusals
     ) -> Iterator[EventBatch]:
         """The events of the rows that the schema takes: of rows that it refuses, each half is tried by itself."""
         try:
@@ -90,7 +90,7 @@ class EventMaker:
                 check_event(event)
         except (ConfigurationError, EventTooLargeError) as error:
             if batch.num_rows == 1:
-                refusals.refuse(pointers[0], f"cannot be an event of the stream: {error}")
+                refusals.refuse(pointers[0].as_py(), f"cannot be an event of the stream: {error}")
                 return
             half = batch.num_rows // 2
             yield from self._taken(batch.slice(0, half), pointers[:half], first, refusals)

@@ -12,11 +12,11 @@ from aiopravega.names import StreamName
 from pravega_jobs.events.batches import EventBatch, write_event_batches
 from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions, WriteOptions
-from pravega_jobs.frames.refusals import Checks, Refusals
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.errors import check_error_column
 from pravega_jobs.landing.local_rows import types_of
 from pravega_jobs.landing.write_errors import ErrorsOfWrite, errors_of_write
+from pravega_jobs.refusals import Checks, Refusals, check_refusals
 from pravega_jobs.spark.options import ERROR
 from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
@@ -176,11 +176,8 @@ def events_of(
         ConfigurationError: rows that are refused have nowhere to go, or as `event_batches`.
         PravegaError: as `event_batches`.
     """
-    if checks and event_pointer is None:
-        raise ConfigurationError("checks need event_pointer: the column that says which event a row was made of")
+    check_refusals(event_pointer, checks, errors)
     if errors is None:
-        if event_pointer is not None:
-            raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the stream of the errors")
         return event_batches(without_errors(rows), options, stream, registry)
     rows = errors.sifted(rows)
     errors.check()

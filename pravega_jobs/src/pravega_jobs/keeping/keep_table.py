@@ -187,7 +187,7 @@ def keep_range(
 
     given = errors or rules.errors
     beside = None if given is None else errors_sink_of(given).with_client(of.client)
-    return put_rows(read, size, interval, of.range, table, rules, beside)
+    return put_rows(read, size, interval, of.range, table, rules, beside, of.client)
 
 
 def put_rows(
@@ -198,6 +198,7 @@ def put_rows(
     table: LandingTable,
     rules: KeepRules,
     errors: LandingTable | ErrorsSink | None = None,
+    client: PravegaClient | None = None,
 ) -> Kept:
     """Put the rows of a range that an interval has into a table once.
 
@@ -209,6 +210,7 @@ def put_rows(
         table: the table.
         rules: the rules.
         errors: as of `keep_range`.
+        client: fetches the events of rows that do not fit the table; None: one is opened by the environment.
 
     Raises:
         LandingError: the table must not take the rows, or cannot.
@@ -230,6 +232,8 @@ def put_rows(
         partition_by=rules.partition_by,
         errors=errors or rules.errors,
         most_errors=rules.most_errors,
+        event_pointer=rules.event_pointer,
+        client=client,
     )
     return Kept(interval, cuts, landed.action, size, landed.holding)
 

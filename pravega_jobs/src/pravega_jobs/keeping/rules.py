@@ -13,11 +13,12 @@ from pravega_jobs.landing.targets import check_partitions
 from pravega_jobs.merging.reading import change_options
 from pravega_jobs.merging.rules import MergeRules
 from pravega_jobs.merging.state import check_history
-from pravega_jobs.spark.options import with_columns
+from pravega_jobs.spark.options import METADATA_COLUMNS_OPTION, METADATA_PREFIX_OPTION, with_columns
 from pravega_jobs.upkeep.keep_up import upkeep_of
 from pravega_jobs.upkeep.rules import UpkeepRules
 
 _ON_ERROR: Final = "on_error"
+_POINTER: Final = "event_pointer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class KeepRules:
         partition_by: the partitions of a table that is new.
         errors: the errors table or stream of landings, or its name as users write it; None: there is none.
         most_errors: the most errors of a landing.
+        event_pointer: the column by which rows that do not fit the table become errors; None: they fail the landing.
         upkeep_after: the number of small files, and of versions, after which the table, or the errors table, is kept
             up; 0: never. None: as often as by default, if tables of the kind have an upkeep.
         upkeep: the settings of the upkeep.
@@ -42,6 +44,7 @@ class KeepRules:
     partition_by: tuple[str, ...] = ()
     errors: LandingTable | str | None = None
     most_errors: int | str | None = None
+    event_pointer: str | None = None
     upkeep_after: int | None = None
     upkeep: UpkeepRules = field(default_factory=UpkeepRules)
 
@@ -63,6 +66,7 @@ class KeepRules:
         order_by: Sequence[str] | str | None = None,
         delete_column: str | None = None,
         upkeep_after: int | None = None,
+        rows_are_events: bool = True,
     ) -> Self:
         """The rules that texts name.
 
@@ -71,7 +75,9 @@ class KeepRules:
             options: of the read, as `pravega_jobs.frames.read_arrow` has them.
             new_columns: `fail`, `ignore` or `add`.
             partition_by: as `land` and `merge_into` have it.
-            errors: the errors table or stream for events that cannot be decoded. The read has `on_error=dead` then.
+            errors: the errors table or stream for events that cannot be decoded, and for those whose row does not fit
+                the table. The read has `on_error=dead` then, and the metadata column `event_pointer`, which the table
+                does not get. If the options ask for this column, the table gets it, and such rows fail the landing.
             most_errors: as `land` has it.
             key: the columns that identify a row: the events are Debezium's changes, or with `order_by` plain rows, and
                 are merged. Empty: all events are landed.
@@ -83,6 +89,7 @@ class KeepRules:
             order_by: of a merge of plain rows; the options say how events become rows.
             delete_column: of a merge of plain rows.
             upkeep_after: the number of small files, and of versions, after which the table is kept up; 0: never.
+            rows_are_events: False if a function makes rows of the events: those that do not fit fail the landing.
 
         Raises:
             ConfigurationError: a value cannot work, or does not go with the others.
@@ -102,8 +109,12 @@ class KeepRules:
             delete_column=delete_column,
         )
         if rules is None:
-            read = with_columns(given if errors is None else _with_errors(given), columns)
-            return cls(read, None, rule, tuple(partition_by), errors, most_errors, upkeep_after)
+            pointer = None
+            if errors is not None:
+                given = _with_errors(given)
+                given, pointer = _with_pointer(given) if rows_are_events else (given, None)
+            read = with_columns(given, columns)
+            return cls(read, None, rule, tuple(partition_by), errors, most_errors, pointer, upkeep_after)
         if errors is not None:
             raise ConfigurationError(f"errors is for landings, and with key={key!r} rows are merged: leave it out")
         plain = rules.order_by is not None
@@ -138,3 +149,16 @@ def _with_errors(options: Mapping[str, str]) -> dict[str, str]:
         )
     others = {name: text for name, text in options.items() if name.lower() != _ON_ERROR}
     return {**others, _ON_ERROR: OnError.DEAD.value}
+
+
+def _with_pointer(options: Mapping[str, str]) -> tuple[dict[str, str], str | None]:
+    """Options by which rows have the pointers of their events, and the column; None: the table gets this column."""
+    given = {name.lower(): text for name, text in options.items()}
+    asked = [name.strip().lower() for name in given.get(METADATA_COLUMNS_OPTION, "").split(",") if name.strip()]
+    if _POINTER in asked:
+        return dict(options), None
+    others = {name: text for name, text in options.items() if name.lower() != METADATA_COLUMNS_OPTION}
+    return (
+        {**others, METADATA_COLUMNS_OPTION: ",".join((*asked, _POINTER))},
+        given.get(METADATA_PREFIX_OPTION, "") + _POINTER,
+    )

@@ -252,6 +252,7 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> Growth
             f"{landing}: the table has the columns {columns}, and the rows have {found}: select and cast those of the "
             "table, or change the table. Nothing was changed"
         )
+    staged.check_values(_columns(table).required, landing)
     return grown
 
 

@@ -28,12 +28,14 @@ class TableColumns:
         required: the columns that must not be null.
         widens: True if a column can get a wider type, and all readers find older rows in it.
         takes_values: True if the table turns values into its types, and fills in what rows lack: a database.
+        refuses_nul: True if texts must not have the character of code 0.
     """
 
     types: Mapping[str, str]
     required: frozenset[str] = frozenset()
     widens: bool = False
     takes_values: bool = False
+    refuses_nul: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def growth(landing: Landing, table: TableColumns, found: Mapping[str, str]) -> G
         return Growth()
     _check_cases(landing, table, new)
     needed = sorted(table.required.intersection(lacking))
-    if needed:
+    if needed and not table.takes_values:
         raise LandingError(
             f"{landing}: the rows lack {', '.join(needed)}, which may not be null in the table: add it to the rows, or "
             f"allow null in the table. {_END}"

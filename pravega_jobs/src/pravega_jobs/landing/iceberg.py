@@ -23,6 +23,7 @@ from pravega_jobs.landing.table_kind import LandingTable, Library
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
     from pravega_jobs.landing.splitting import Split
@@ -156,6 +157,7 @@ class Iceberg(LandingTable):
             grown = _growth(landing, table, columns)
             check_split(landing, staged.split, split_of(table.metadata, landing))
             check_same_table(table, staged, landing)
+            staged.check_values(_columns(table).required, landing)
             files = files or taken(table, staged)
             try:
                 with catalog_answers(self.identifier):
@@ -227,6 +229,7 @@ def try_once(table: "Table") -> None:
 def _commit(
     table: "Table", staged: StagedFiles, files: list[str], holding: Holding, action: Action, grown: "pa.Schema"
 ) -> None:
+    import pyarrow as pa
     from pyiceberg.io.pyarrow import _check_pyarrow_schema_compatible
     from pyiceberg.table import TableProperties
     from pyiceberg.typedef import Record
@@ -242,7 +245,10 @@ def _commit(
         if action is Action.REPLACE:
             transaction.delete(interval_filter(holding.consumer, holding.interval))
         found = transaction.table_metadata
-        _check_pyarrow_schema_compatible(found.schema(), staged.schema(), format_version=found.format_version)
+        # Files say that each column may be null. Those that may not be have no null, as was checked.
+        required = _columns_of(found.schema()).required
+        columns = pa.schema([each.with_nullable(each.name not in required) for each in staged.schema()])
+        _check_pyarrow_schema_compatible(found.schema(), columns, format_version=found.format_version)
         if found.name_mapping() is None:
             # The files have names of columns, and no numbers.
             transaction.set_properties(
@@ -267,9 +273,13 @@ def _schema(columns: "pa.Schema") -> "pa.Schema":
 
 
 def _columns(table: "Table") -> TableColumns:
+    return _columns_of(table.schema())
+
+
+def _columns_of(schema: "Schema") -> TableColumns:
     from pravega_jobs.landing.local_rows import table_columns  # needs PyArrow
 
-    return table_columns(table.schema().as_arrow(), widens=True)
+    return table_columns(schema.as_arrow(), widens=True)
 
 
 def _growth(landing: Landing, table: "Table", columns: "pa.Schema") -> Growth:

@@ -1,14 +1,16 @@
 """Landings of intervals: nothing is run if the table holds the interval, and the commit checks it again."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.error_sinks import ErrorsSink
+from pravega_jobs.landing.error_streams import connected
 from pravega_jobs.landing.errors import ErrorsBeside, check_error_column, check_errors, errors_sink_of
 from pravega_jobs.landing.growth import check_columns, fitted
 from pravega_jobs.landing.partition_by import partitions_of
@@ -18,6 +20,9 @@ from pravega_jobs.landing.spark_rows import SparkRows, is_spark
 from pravega_jobs.landing.table_kind import LandingTable
 from pravega_jobs.landing.targets import check_partitions, table_of
 from pravega_jobs.spark.options import ERROR
+
+if TYPE_CHECKING:
+    from pravega_jobs.refusals import Checks
 
 
 def land(
@@ -33,6 +38,9 @@ def land(
     partition_by: Sequence[str] = (),
     errors: LandingTable | ErrorsSink | str | None = None,
     most_errors: int | str | None = None,
+    event_pointer: str | None = None,
+    checks: "Checks | None" = None,
+    client: PravegaClient | None = None,
 ) -> Landed:
     """Put the rows of an interval into a table exactly once.
 
@@ -60,6 +68,13 @@ def land(
             others, without that column. A stream must exist; it is reached by the settings of the environment, or by
             the client of an `ErrorsStream`.
         most_errors: the most errors that the landing may have, such as `100` or `"1%"` of all rows; None: any number.
+        event_pointer: the column that has the pointer of the event that a row was made of, as reads with
+            `metadata_columns="event_pointer"` give it. The table does not get it. If a row does not fit the table (null
+            in a column that must not be, a number that a narrower column does not hold), or does not pass a check, its
+            event becomes an error. None: such a row fails the landing. Not for DataFrames of Spark.
+        checks: conditions of `pyarrow.compute` by names, such as `{"a price": field("price") > 0}`, which must be true
+            for each row.
+        client: fetches the events of these rows; None: one is opened by the settings of the environment.
 
     Returns:
         The action, and the table's holding of the interval now, with the number of its errors.
@@ -70,6 +85,8 @@ def land(
         PravegaError: the errors stream does not exist, or cannot be reached.
     """
     limit = check_errors(errors, most_errors)
+    if event_pointer is not None or checks:
+        _check_refusals(frame, event_pointer, checks, errors)
     landing = landing_of(
         cuts,
         consumer,
@@ -100,8 +117,17 @@ def land(
     beside.sink.check(landing)
     from pravega_jobs.error_rows import Sieve  # needs PyArrow
 
-    sieve = Sieve()
-    with target.staged(fitted(rows.sifted(sieve), target.columns(), landing), landing) as staged:
+    sieve, columns = Sieve(), target.columns()
+    with ExitStack() as opened:
+        good = rows.sifted(sieve)
+        if event_pointer is not None:
+            from pravega_jobs.landing.local_rows import LocalRows
+            from pravega_jobs.refusals import Refusals
+
+            assert isinstance(good, LocalRows)  # as `_check_refusals` has found
+            refusals = Refusals(opened.enter_context(connected(client)), sieve, event_pointer, checks or {})
+            good = good.fitting(refusals, columns, landing)
+        staged = opened.enter_context(target.staged(fitted(good, columns, landing), landing))
         found_errors = sieve.errors()
         limit.check(found_errors, staged.rows, landing)
         landed = target.commit(staged, replace(landing, errors=beside.put(found_errors, landing)))
@@ -128,6 +154,24 @@ def staged_rows(frame: Any, target: LandingTable, landing: Landing) -> Iterator[
     check_error_column(rows.types().get(ERROR), None)
     with target.staged(fitted(rows, target.columns(), landing), landing) as staged:
         yield lambda: target.commit(staged, landing)
+
+
+def _check_refusals(
+    frame: Any, event_pointer: str | None, checks: "Checks | None", errors: LandingTable | ErrorsSink | str | None
+) -> None:
+    """Check that rows that are refused can become errors.
+
+    Raises:
+        ConfigurationError: they cannot.
+    """
+    if is_spark(frame):
+        raise ConfigurationError(
+            f"event_pointer={event_pointer!r} and checks are for rows that this process writes, and these are a "
+            "DataFrame of Spark: filter or cast its rows in the job, or read the range by read_arrow and land that"
+        )
+    from pravega_jobs.refusals import check_refusals  # needs PyArrow
+
+    check_refusals(event_pointer, checks, errors)
 
 
 def _rows(value: Any) -> Rows:

@@ -16,10 +16,12 @@ from pravega_jobs.landing.growth import TableColumns
 from pravega_jobs.landing.locations import Location
 from pravega_jobs.landing.parquet_files import stage, with_own, write
 from pravega_jobs.landing.postgres_copy import copy_batches
+from pravega_jobs.landing.row_fit import RowFit, fitting_types
 from pravega_jobs.landing.rows import Copied
 from pravega_jobs.landing.rules import OWN_COLUMNS, Landing
 from pravega_jobs.landing.splitting import Split
 from pravega_jobs.landing.staged_files import StagedFile, StagedFiles
+from pravega_jobs.refusals import Refusals
 from pravega_jobs.tables import batches_of
 
 # Bytes of a file after which the next one begins.
@@ -64,6 +66,25 @@ class LocalRows:
         """The rows without an error, without that column. These rows must not be read any more."""
         columns = sieve.columns(self._reader.schema)
         return LocalRows(pa.RecordBatchReader.from_batches(columns, sieve.sift(self._reader)))
+
+    def fitting(self, refusals: Refusals, table: TableColumns | None, landing: Landing) -> "LocalRows":
+        """The rows that no check refuses and that fit the table, without the column of their events' pointers.
+
+        Numbers of a wider type than the table's get its type. These rows must not be read any more.
+
+        Args:
+            refusals: gets the other rows.
+            table: the columns of the table; None: it is new.
+            landing: the landing.
+
+        Raises:
+            ConfigurationError: the column of pointers is missing, or a check is none for the columns.
+            LandingError: a column is of a type that tables do not have.
+        """
+        own = LocalRows(refusals.columns(self._reader.schema).empty_table())
+        columns = arrow_columns(fitting_types(own.types(), table, landing), own.arrow_schema())
+        fit = RowFit(refusals, columns, table)
+        return LocalRows(pa.RecordBatchReader.from_batches(columns, fit.batches(self._reader)))
 
     def write_files(
         self, landing: Landing, location: Location, own: Mapping[str, str], split: Split | None = None

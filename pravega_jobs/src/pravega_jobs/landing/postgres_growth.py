@@ -24,7 +24,11 @@ def columns_of_table(cursor: Any, table: str) -> TableColumns:
         table: the name of the table, as SQL has it.
     """
     types = spark_types(_types(cursor, table))
-    return TableColumns(types, widens=True, takes_values=True)
+    cursor.execute(
+        "select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and attnotnull", (table,)
+    )
+    required = frozenset(name for (name,) in cursor.fetchall() if name in types)
+    return TableColumns(types, required, widens=True, takes_values=True, refuses_nul=True)
 
 
 def growth_of(cursor: Any, table: str, types: Mapping[str, str], landing: Landing) -> Growth:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -91,6 +91,36 @@ class StagedFiles:
         for position, column in self.left_out:
             found = found.insert(position, column)
         return found
+
+    def check_values(self, required: Collection[str], landing: Landing) -> None:
+        """Check that columns have a value in each row, by the statistics of the files.
+
+        Raises:
+            LandingError: one has none.
+        """
+        empty = sorted(name for name in required if any(self._lacks_values(each, name) for each in self.files))
+        if empty:
+            raise LandingError(
+                f"{landing}: the rows have null in {', '.join(empty)}, which may not be null in the table. Filter or "
+                "fill such rows in the job; or, of rows that this process writes, have them become errors, by errors "
+                "and event_pointer. Nothing was changed"
+            )
+
+    def _lacks_values(self, file: StagedFile, name: str) -> bool:
+        """True if a column is null in some row of a file."""
+        if self.split is not None and any(each.name == name for _, each in self.left_out):
+            return bool(file.rows) and file.partition[self.split.names.index(name)] is None
+        groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+        chunks = (group.column(at) for group in groups for at in range(group.num_columns))
+        leaves = [each for each in chunks if each.path_in_schema.split(".")[0] == name]
+        if all(each.statistics is not None and each.statistics.null_count == 0 for each in leaves):
+            return False
+        if all(each.path_in_schema == name and each.statistics is not None for each in leaves):
+            return True
+        from pyarrow import parquet  # the null may be inside of a value
+
+        with self.location.source(file.name) as source:
+            return bool(parquet.ParquetFile(source).read([name]).column(name).null_count)
 
     def read(self, file: StagedFile) -> "pa.Table":
         """The rows of a file."""

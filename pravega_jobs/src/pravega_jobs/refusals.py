@@ -1,10 +1,10 @@
-"""Rows of a write that a check or the schema of its stream refuses: the events that they were made of become errors.
+"""Rows that a check, a schema or a table refuses: the events that they were made of become errors.
 
 A row says which event it is of by the event's pointer. The event is fetched again: an error has its bytes, as one that
 cannot be decoded, so that a replay decodes it again. All rows of an event are written, or none of them is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,16 +19,35 @@ from pravega_jobs.error_rows import ERROR_TYPE, Sieve
 
 Checks = Mapping[str, pc.Expression]
 _LONGEST_REASON: Final = 1000  # characters
+_MOST_ROWS: Final = 64 * 1024  # whose pointers become hashes at a time
+_WEIGHTS: Final = np.random.default_rng(0).integers(2**63, size=256, dtype=np.uint64) * 2 + 1
+
+
+def check_refusals(event_pointer: str | None, checks: Checks | None, errors: object | None) -> None:
+    """Check that rows that are refused have a way out.
+
+    Args:
+        event_pointer: the column that has the pointer of each row's event; None: no row is refused by itself.
+        checks: conditions that rows must fulfil.
+        errors: what gets the errors; None: nothing.
+
+    Raises:
+        ConfigurationError: they have none.
+    """
+    if checks and event_pointer is None:
+        raise ConfigurationError("checks need event_pointer: the column that says which event a row was made of")
+    if event_pointer is not None and errors is None:
+        raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the sink of the errors")
 
 
 @dataclass
 class Refusals:
-    """Takes rows that are refused out of a write.
+    """Takes rows that are refused out of a write or a landing.
 
     Args:
         client: fetches the events.
         sieve: gets the errors.
-        column: the column that has the pointer of each row's event; it is not a part of the events that are written.
+        column: the column that has the pointer of each row's event; it is not a part of what is written.
         checks: conditions that rows must fulfil, by their names.
     """
 
@@ -37,7 +56,7 @@ class Refusals:
     column: str
     checks: Checks = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
-    _taken: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    _taken: list[npt.NDArray[np.uint64]] = field(default_factory=list)
 
     def columns(self, schema: pa.Schema) -> pa.Schema:
         """The columns of rows without that of pointers.
@@ -62,7 +81,7 @@ class Refusals:
                 ) from None
         return schema.remove(at)
 
-    def checked(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, list[str | None]]]:
+    def checked(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, pa.StringArray]]:
         """The rows of a batch that pass all checks, with the pointers of their events."""
         rows = pa.Table.from_batches([batch])
         for name, check in self.checks.items():
@@ -71,11 +90,12 @@ class Refusals:
             rows = rows.filter(check)
         for passed in rows.to_batches():
             at = passed.schema.get_field_index(self.column)
-            yield passed.remove_column(at), passed.column(at).to_pylist()
+            yield passed.remove_column(at), passed.column(at).cast(pa.string())
 
-    def taken(self, pointers: Sequence[str | None]) -> None:
-        """Note the events of rows that the schema of the stream takes."""
-        self._taken.append(np.fromiter(map(hash, pointers), np.int64, len(pointers)))
+    def taken(self, pointers: pa.StringArray) -> None:
+        """Note the events of rows that are taken, in 8 bytes each."""
+        for first in range(0, len(pointers), _MOST_ROWS):
+            self._taken.append(_hashes(pointers.slice(first, _MOST_ROWS)))
 
     def refuse(self, pointer: str | None, reason: str) -> None:
         """Make an error of the event of a row.
@@ -103,9 +123,17 @@ class Refusals:
             ConfigurationError: one has.
         """
         for pointer in self._refused:
-            rows = sum(int((each == hash(pointer)).sum()) for each in self._taken)
-            if rows:
+            refused = _hashes(pa.array([pointer]))
+            if any((each == refused).any() for each in self._taken):
                 raise ConfigurationError(
                     f"a row of the event at {pointer} is refused, and other rows of it are not: a replay of the event "
                     "would add them again. Divide it by an earlier job, or refuse the event as a whole by a check"
                 )
+
+
+def _hashes(texts: pa.StringArray) -> npt.NDArray[np.uint64]:
+    """A number for each text: the sum of its words of eight bytes, each with a weight. Other texts have other ones."""
+    words = -(-(pc.max(pc.binary_length(texts)).as_py() or 0) // 8)
+    padded = pc.ascii_rpad(texts.fill_null(""), words * 8, padding="\0")  # zeros add nothing
+    found = np.frombuffer(padded.buffers()[2] or b"", np.uint64, len(texts) * words).reshape(len(texts), words)
+    return found @ np.resize(_WEIGHTS, words)
