@@ -13,7 +13,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from aiopravega import PravegaClient, StreamCut
-from aiopravega.errors import ConfigurationError, MalformedEventError, StreamSealedError
+from aiopravega.errors import ConfigurationError, MalformedEventError, PravegaConnectionError, StreamSealedError
 from aiopravega.intervals.conditions.tails import Tail
 from airflow_pravega.sensors.event import PravegaEventSensor
 from airflow_pravega.triggers.event import PravegaEventTrigger
@@ -54,6 +54,23 @@ def test_an_event_is_waited_for_and_given_by_its_pointer(run_task, sensor, clien
     assert found["stream"] == str(stream)
     assert json.loads(client.fetch(found["pointer"]).data) == {"type": "end", "day": "2026-01-01"}
     assert StreamCut.from_text(found["cut"]).stream == stream
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_search_from_the_tail_goes_on_there_after_an_outage(run_task, sensor, client, write, monkeypatch, deferrable):
+    write(event(number=1))
+    look, looks = EventSearch.look, []
+
+    async def failing_once(search, *asked):
+        looks.append(search)
+        if len(looks) == 1:
+            await asyncio.to_thread(write, event(number=2))
+            raise PravegaConnectionError("the cluster is away")
+        return await look(search, *asked)
+
+    monkeypatch.setattr(EventSearch, "look", failing_once)
+    found = run_task(partial(sensor, where="$.number > 0", since="latest", deferrable=deferrable, timeout=60)).result()
+    assert json.loads(client.fetch(found["pointer"]).data) == {"number": 2}
 
 
 def test_a_search_goes_on_after_what_it_found(run_task, sensor, client, write):

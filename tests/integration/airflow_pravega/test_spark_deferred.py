@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import threading
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from tests.system.rest_proxy import RestProxy
 from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import StreamName
-from aiopravega.errors import ConfigurationError, PravegaConnectionError
+from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
@@ -224,33 +222,3 @@ def test_what_cannot_be_waited_for_on_the_triggerer_is_refused(monkeypatch):
     refused("Spark Connect", "sc://spark")
     refused("a child of the worker", "spark://spark", "client")
     refused("post_submit_commands", "spark://spark", post_submit_commands=["true"])
-
-
-def test_all_masters_of_a_cluster_are_asked(monkeypatch):
-    fields = {"conn_type": "spark", "host": "spark://one:7077,two:7077", "extra": {"deploy-mode": "cluster"}}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
-    program = StandaloneProgram.of(SparkSubmitHook(driver_memory="2g", conf={"a.b": 1}), "/jobs/program.py", "job")
-    assert program.servers == ("http://one:6066", "http://two:6066")
-    request = program.request({"NAME": "value"})
-    assert request["appArgs"][-1] == "/jobs/program.py"
-    assert request["sparkProperties"].items() >= {"a.b": "1", "spark.driver.memory": "2g"}.items()
-    assert request["environmentVariables"] == {"NAME": "value"}
-
-
-def test_a_server_that_is_no_master_is_named():
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"<html>")
-
-        def log_message(self, *_):
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        drivers = StandaloneDrivers([f"http://127.0.0.1:{server.server_address[1]}"])
-        with pytest.raises(ConfigurationError, match="not the REST server of a Spark master"):
-            asyncio.run(drivers.status("driver-1"))
-    with pytest.raises(PravegaConnectionError, match="no master of Spark answers"):
-        asyncio.run(drivers.status("driver-1"))

@@ -125,6 +125,8 @@ def test_a_program_that_does_not_do_its_work_fails_the_task_for_good(
     [record] = client.cut_ledger(stream.scope).records("submitted", stream)
     assert record.state.value == "failed"
     assert said in record.reason
+    # A program that has done too little is run again once the task is cleared.
+    assert len(list(client.table(stream.scope, TABLE).entries())) == (1 if what == "refused" else 0)
 
 
 @pytest.mark.slow
@@ -180,8 +182,12 @@ def test_a_program_that_was_given_up_reports_nothing(client, scope):
         client.run(given_up.report({"values": 1}))
     assert client.run(newest.find()) is None
     client.run(newest.report({"values": 2}))
-    # A task that was started again gets it, too.
-    assert client.run(given_up.find()) == {"values": 2}
+    assert client.run(newest.find()) == {"values": 2}
+    assert client.run(given_up.find()) is None
+    client.run(given_up.forget())
+    # A task whose job the provider has resumed finds it in this way.
+    submission, _ = client.run(given_up.newest())
+    assert (submission.submission, submission.report) == ("two", {"values": 2})
     with pytest.raises(ConfigurationError, match="at most"):
         client.run(newest.report({"values": "x" * LARGEST_REPORT}))
     client.run(newest.forget())

@@ -2,11 +2,13 @@ import json
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import redact
 from airflow.sdk import Connection
 
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.connections.pravega import config_from_connection
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.operators.kafka import kafka_settings
 
 
 def connection(**fields: Any) -> Connection:
@@ -150,3 +152,24 @@ async def test_the_hook_reads_it_on_an_event_loop_too(monkeypatch: pytest.Monkey
     hook = PravegaHook("pravega_loop")
     assert (await hook.aget_config()).controller_uri == "tcp://pravega:9091"
     assert hook.spark_master() == "spark://master:7077"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sasl.password",
+        "SASL.Password",
+        "sasl.oauthbearer.config",
+        "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "ssl.key.pem",
+        "schema.registry.basic.auth.user.info",
+    ],
+)
+def test_secrets_of_a_connection_to_kafka_are_masked(monkeypatch, name):
+    secret = f"canary of {name}"
+    fields = {"conn_type": "kafka", "extra": {name: secret, "client.id": "a client"}}
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps(fields))
+    settings = kafka_settings("kafka_default")
+    assert settings == {name: secret, "client.id": "a client"}
+    assert redact(str(settings)) == str({name: "***", "client.id": "a client"})

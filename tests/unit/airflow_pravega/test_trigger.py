@@ -1,10 +1,12 @@
 import json
 from importlib.util import find_spec
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import Asset, AssetWatcher
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.triggers.base import BaseEventTrigger
 
 from aiopravega.cuts import StreamCut
@@ -14,6 +16,7 @@ from aiopravega.names import SegmentId, StreamName
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
+from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger, PravegaStreamCutTrigger
 
 COMMON: dict[str, Any] = {
@@ -130,3 +133,30 @@ def test_an_asset_accepts_the_watcher_trigger():
 def test_invalid_arguments_of_the_watcher_trigger_stop_the_dag(wrong, message):
     with pytest.raises(ConfigurationError, match=message):
         PravegaStreamCutEventTrigger("examples/flights", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("state", "is_ended"),
+    [
+        ("deferred", False),
+        ("scheduled", False),
+        ("queued", False),
+        ("running", False),
+        ("failed", True),
+        ("success", True),
+        (None, True),
+    ],
+)
+async def test_a_task_that_goes_on_elsewhere_was_not_ended(monkeypatch, state, is_ended):
+    trigger = PravegaSparkDriverTrigger(
+        servers=["http://spark:6066"],
+        driver="driver-1",
+        job={"scope": "examples", "job": "job", "submission": "one"},
+        watcher="try",
+        poll_interval=1.0,
+        pravega_conn_id="pravega_default",
+        carried={},
+    )
+    trigger.task_instance = SimpleNamespace(dag_id="dag", task_id="submit", run_id="run", map_index=-1)
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_: {"run": {"submit": state}})
+    assert await trigger._was_ended_by_a_person() is is_ended

@@ -23,6 +23,7 @@ WORK_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SUBMITTED_WORK"
 TABLE: Final = "job-reports"
 LARGEST_REPORT: Final = 512 * 1024
 _KEY_LENGTH: Final = hashlib.sha256().digest_size
+_TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +192,29 @@ class JobReports:
         await self._change(reported)
 
     async def find(self) -> Mapping[str, Any] | None:
-        """The report of the newest submission's program; None: it has not reported yet."""
+        """The report of this submission's program; None: it has not reported yet, or the job was submitted again."""
         newest = await self.newest()
-        return None if newest is None else newest[0].report
+        return None if newest is None or newest[0].submission != self._address.submission else newest[0].report
 
     async def forget(self) -> None:
-        """Remove the entry, after its report was recorded in the scheduler, or to give up its program."""
-        await self._table.remove(self._address.key)
+        """Remove the entry, after its report was recorded in the scheduler, or to give up its program.
+
+        The entry of a newer submission stays.
+
+        Raises:
+            TableConflictError: the program changes the entry all the time.
+        """
+        for left in reversed(range(_TRIES)):
+            newest = await self.newest()
+            if newest is None or newest[0].submission != self._address.submission:
+                return
+            try:
+                await self._table.remove(self._address.key, newest[1])
+            except TableConflictError:
+                if left:
+                    continue
+                raise
+            return
 
     async def _change(self, change: Callable[[Submission], Submission]) -> None:
         while True:

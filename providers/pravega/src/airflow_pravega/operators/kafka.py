@@ -21,8 +21,8 @@ from pravega_jobs.frame_kinds import need
 
 _TYPE: Final = "kafka"
 _KAFKA: Final = "kafka_default"
-# Parts of the names of settings that are secrets.
-_SECRETS: Final = ("password", "secret", "token", "user.info", "key.pem")
+# Parts of the names of settings that are secrets, in small letters.
+_SECRETS: Final = ("password", "passphrase", "secret", "token", "user.info", "key.pem", "oauthbearer.config")
 
 
 class PravegaKafkaCopyOperator(PravegaStreamOperator):
@@ -131,6 +131,6 @@ def kafka_settings(conn_id: str) -> dict[str, str]:
             raise ConfigurationError(f"its type is {connection.conn_type!r}, but must be {_TYPE!r}")
         settings = {name: str(value) for name, value in extras_of(connection).items() if name not in DECIDED}
     for name, value in settings.items():
-        if any(part in name for part in _SECRETS):
+        if any(part in name.lower() for part in _SECRETS):
             mask_secret(value)
     return settings

@@ -3,26 +3,31 @@
 The program reports its work in a table of Pravega, which every try can read, on whatever machine the driver has run.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 from uuid import uuid4
 
 from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException, AirflowTaskTimeout
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage.reporting import ReportsLineage, facts_for_spark
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range_work import RangeWork
 from airflow_pravega.spark.standalone import StandaloneProgram
-from airflow_pravega.spark.submission import DriverSubmission, check_ended_well, give_up_driver
+from airflow_pravega.spark.submission import (
+    DriverSubmission,
+    check_ended_well,
+    environment_with,
+    forget_report,
+    give_up_driver,
+)
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good, from_event
@@ -129,6 +134,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         self.poll_interval = poll_interval
         self._give_up: Callable[[], None] | None = None
         self._expect: Callable[[], None] = lambda: None
+        self._is_resumed = False
         self._secrets: dict[str, str] = {}
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]  # the provider's method returns nothing
@@ -146,14 +152,14 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             # A program does not report that a segment was split at a wrong offset: a further try splits none.
             order = work.order(UNSPLIT if context["ti"].try_number > 1 else {})
             if self.deferrable:
-                return self._submit(work, lambda address: SubmittedWork(order, address).to_environment(), context)
+                self._submit(work, lambda address: SubmittedWork(order, address).to_environment(), context)
             self._secrets = secrets_environment(client.config, self.options, self.into_options)
             began = time.monotonic()
             address = ReportAddress(work.stream.scope, write_name(context), uuid4().hex)
             reports = JobReports(client.asynchronous, address)
             self._expect = lambda: client.run(reports.expect())
             self.env_vars = {**(self.env_vars or {}), **SubmittedWork(order, address).to_environment()}
-            report = self._run(lambda: client.run(reports.find()), context)
+            address, report = self._run(client, address, context)
             return self._finish(work, report, address, time.monotonic() - began, context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
@@ -204,8 +210,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
 
     def _submit(
         self, work: RangeWork, variables: Callable[[ReportAddress], Mapping[str, str]], context: Context
-    ) -> dict[str, Any]:
-        """Submit the program to a standalone cluster, or find it there, and give the worker back."""
+    ) -> NoReturn:
+        """Submit the program to a standalone cluster, or find it there, and give the worker back, even at its end."""
         client, job, since = work.client, write_name(context), datetime.now(UTC)
         self._hook = super()._get_hook()
         program = StandaloneProgram.of(self._hook, self.application, job)
@@ -215,9 +221,6 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             self.conf or {}, context, self._openlineage_inject_parent_job_info, self._openlineage_inject_transport_info
         )
         address = client.run(submission.submit(work.order(), variables, facts))
-        report = client.run(JobReports(client.asynchronous, address).find())
-        if report is not None and "error" not in report:
-            return self._finish(work, report, address, 0.0, context)
         self._give_up = None
         trigger = PravegaSparkDriverTrigger(
             **submission.named(address),
@@ -228,7 +231,6 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             give_up_at=None if self.execution_timeout is None else (since + self.execution_timeout).isoformat(),
         )
         self.defer(trigger=trigger, method_name="execute_complete")
-        raise AssertionError("a task that defers has continued")
 
     def on_kill(self) -> None:
         """Kill the driver, or `spark-submit`."""
@@ -245,18 +247,31 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         seconds: float,
         context: Context,
     ) -> dict[str, Any]:
-        result = work.finish(report, seconds, self.log, context)
+        client = work.client
+        try:
+            result = work.finish(report, seconds, self.log, context)
+        except ConfigurationError:
+            client.run(forget_report(client.asynchronous, address, self.log))  # so that a repaired one is run
+            raise
         self.lineage = work.lineage(result["events"], result["output"])
-        with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
-            work.client.run(JobReports(work.client.asynchronous, address).forget())
+        client.run(forget_report(client.asynchronous, address, self.log))
         return result
 
-    def _run(self, find: Callable[[], Mapping[str, Any] | None], context: Context) -> Mapping[str, Any] | None:
-        """Have the provider submit the program, or wait for one that is submitted; returns the program's report."""
+    def _run(
+        self, client: PravegaClient, address: ReportAddress, context: Context
+    ) -> tuple[ReportAddress, Mapping[str, Any] | None]:
+        """Have the provider submit the program, or wait for one that is submitted; returns its address and report."""
+
+        def find() -> tuple[ReportAddress, Mapping[str, Any] | None]:
+            newest = client.run(JobReports(client.asynchronous, address).newest()) if self._is_resumed else None
+            found = address if newest is None else replace(address, submission=newest[0].submission)
+            return found, client.run(JobReports(client.asynchronous, found).find())
+
+        self._is_resumed = True  # until the program is submitted
         try:
             super().execute(context)
         except Exception as failure:
-            report = find()
+            report = find()[1]
             if report is not None and "error" in report:
                 raise error_named(report["error"], report["message"]) from failure
             raise
@@ -276,24 +291,10 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
 
         def submit_work(application: str = "", **kwargs: Any) -> Any:
             self._expect()
-            with _environment({} if on_cluster else self._secrets):
+            self._is_resumed = False
+            with environment_with({} if on_cluster else self._secrets):
                 return submit(application, **kwargs)
 
         # The provider calls it for a new job only, and not when it waits for a job that is submitted.
         hook.submit = submit_work  # type: ignore[method-assign]  # of this one hook
         return hook
-
-
-@contextmanager
-def _environment(secrets: Mapping[str, str]) -> Iterator[None]:
-    """Run a block whose processes have the secrets, and no other settings of Pravega, in their environment."""
-    before = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
-    for name in before:
-        del os.environ[name]
-    os.environ |= secrets
-    try:
-        yield
-    finally:
-        for name in secrets:
-            os.environ.pop(name, None)
-        os.environ |= before

@@ -109,15 +109,26 @@ class PravegaEventSensor(LinkedToStream, PravegaWaitingSensor):
         left = "a part of the stream is left" if search.is_behind else "that is the tail"
         self.log.info("No event of %s holds up to %s (%s): %s", stream, search.cut, left, search.condition)
         if self.deferrable:
-            self.wait_with(
-                PravegaEventTrigger,
-                stream,
-                since=search.cut.to_text(),
-                condition=search.condition.to_json(),
-                most_events=whole_number("most_events", self.most_events),
-                most_bytes=whole_number("most_bytes", self.most_bytes),
-            )
+            self._search_on(search)
         return PokeReturnValue(False)
+
+    def wait_until_reachable(self) -> None:
+        """Defer until the cluster answers again; a search that has begun continues where it is, not at a new tail."""
+        if self._search is None:
+            super().wait_until_reachable()
+        else:
+            self._search_on(self._search)
+
+    def _search_on(self, search: EventSearch) -> None:
+        """Defer to the trigger that continues the search, and waits while the cluster is away."""
+        self.wait_with(
+            PravegaEventTrigger,
+            search.cut.stream,
+            since=search.cut.to_text(),
+            condition=search.condition.to_json(),
+            most_events=whole_number("most_events", self.most_events),
+            most_bytes=whole_number("most_bytes", self.most_bytes),
+        )
 
     async def _look(self, config: PravegaConfig, stream: StreamName) -> FoundEvent | None:
         async with PravegaClient(config) as client:

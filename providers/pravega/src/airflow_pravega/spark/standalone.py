@@ -4,10 +4,13 @@ Airflow's provider of Spark makes the words of a `spark-submit`; the driver runs
 client, because a master starts classes of the JVM only. Masters have the server with `spark.master.rest.enabled`.
 """
 
+import asyncio
 import hashlib
 import json
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, Self
 
 import httpx
@@ -61,6 +64,7 @@ class StandaloneDrivers:
         Raises:
             ConfigurationError: the master refuses the program.
             PravegaTimeoutError: no answer came: the program may have arrived.
+            ServerError: a master fails: the program may have arrived.
             PravegaConnectionError: no master can be reached, or none is alive.
         """
         return str((await self._ask("POST", "create", request))["submissionId"])
@@ -86,17 +90,21 @@ class StandaloneDrivers:
 
     async def _ask(self, method: str, path: str, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
         failures = []
-        async with httpx.AsyncClient(timeout=_SECONDS) as client:
+        # In a thread: certificates are read, and a triggerer has one event loop for all.
+        trusted = await asyncio.to_thread(_trusted)
+        async with httpx.AsyncClient(timeout=_SECONDS, verify=trusted) as client:
             for server in self._servers:
                 address = f"{server}/v1/submissions/{path}"
                 try:
-                    answer = await client.request(method, address, json=request)
-                except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                    found = _content(server, await client.request(method, address, json=request))
+                except (httpx.TransportError, ServerError) as error:
+                    # Another master must not get a program that may have arrived at this one.
+                    if request is not None and isinstance(error, ServerError):
+                        raise
+                    if request is not None and not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+                        raise PravegaTimeoutError(f"no answer of {address}: {error!r}") from error
                     failures.append(f"{server}: {error!r}")
                     continue
-                except httpx.TransportError as error:
-                    raise PravegaTimeoutError(f"no answer of {address}: {error!r}") from error
-                found = _content(server, answer)
                 message = str(found.get("message") or "")
                 if found.get("action") == "ErrorResponse":
                     raise ConfigurationError(f"Spark's master refuses {address}: {message}")
@@ -107,6 +115,12 @@ class StandaloneDrivers:
                     raise ConfigurationError(f"Spark's master refuses the program: {message}")
                 return dict(found)
         raise PravegaConnectionError(f"no master of Spark answers: {'; '.join(failures)}")
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The certificates that this process trusts, read once."""
+    return httpx.create_ssl_context()
 
 
 def _content(server: str, answer: httpx.Response) -> dict[str, Any]:

@@ -4,7 +4,9 @@ The report's entry in Pravega says which driver has the work. A program starts o
 submission's name. So a submission that may have arrived or not is replaced, and its program does nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -12,10 +14,11 @@ from uuid import uuid4
 from airflow.providers.common.compat.sdk import AirflowException
 
 from aiopravega.client import PravegaClient
-from aiopravega.errors import TableConflictError
+from aiopravega.config import ENVIRONMENT_PREFIX
+from aiopravega.errors import PravegaError, TableConflictError
 from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers, StandaloneProgram
 from pravega_jobs.remote.orders import WorkOrder
-from pravega_jobs.remote.reports import JobReports, ReportAddress, Submission
+from pravega_jobs.remote.reports import TABLE, JobReports, ReportAddress, Submission
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class DriverSubmission:
             except TableConflictError:
                 continue
             self._address = address
-            if found is not None and found.report is None:
+            if found is not None:
                 await self._replace(found, is_other_work=found.work != name)
             request = self.program.with_settings(settings).request(variables(address))
             self.driver = await self._drivers.submit(request)
@@ -96,24 +99,31 @@ class DriverSubmission:
         return StandaloneDrivers(self.program.servers)
 
     async def _is_usable(self, found: Submission) -> bool:
-        """True if the program of an earlier try has reported results, or its driver is at work."""
-        if found.report is not None:
-            return "error" not in found.report
-        if found.driver is None or not (await self._drivers.status(found.driver)).is_active:
+        """True if the driver of an earlier try is at work, or has ended after its program has reported results.
+
+        A driver can fail after its report. A driver that no master knows any more has ended.
+        """
+        if found.driver is None or (found.report is not None and "error" in found.report):
+            return False
+        has_reported = found.report is not None
+        status = await self._drivers.status(found.driver)
+        is_done = has_reported and (status.has_ended_well or status.state is None)
+        if not (status.is_active or is_done):
             return False
         self.driver = found.driver
         reports = JobReports(self.client, ReportAddress(self.scope, self.job, found.submission))
         await reports.watched(found.driver, self.watcher)
-        self.log.info("Found again: %s, which an earlier try has submitted", found.driver)
+        done = ", and whose program has reported" if has_reported else ""
+        self.log.info("Found again: %s, which an earlier try has submitted%s", found.driver, done)
         return True
 
     async def _replace(self, found: Submission, *, is_other_work: bool) -> None:
         """Say what an earlier try has left, which is refused from now on; kill its driver if it has other work."""
-        if found.driver is None:
+        if found.driver is None and found.report is None:
             self.log.warning(
                 "An earlier try was ended while it submitted. If its program has arrived, it is refused when it begins"
             )
-        elif is_other_work and (await self._drivers.status(found.driver)).is_active:
+        elif found.driver is not None and is_other_work and (await self._drivers.status(found.driver)).is_active:
             self.log.warning("The task has other arguments now: killing %s, which has the old ones", found.driver)
             await self._drivers.kill(found.driver)
 
@@ -133,6 +143,20 @@ async def give_up_driver(
             await StandaloneDrivers(servers).kill(driver)
 
 
+async def forget_report(client: PravegaClient, address: ReportAddress, log: Any) -> None:
+    """Remove a report that was recorded or refused; a failure is logged, not raised."""
+    try:
+        await JobReports(client, address).forget()
+    except PravegaError as error:
+        log.warning(
+            "The report of %s is left in %s/%s, where the same task, if it is cleared, takes it again: %s",
+            address.job,
+            address.scope,
+            TABLE,
+            error,
+        )
+
+
 def check_ended_well(event: Mapping[str, Any], driver: str, *, has_reported: bool) -> None:
     """Check the end of a driver, by the event of its trigger; a driver that was forgotten may have reported before.
 
@@ -149,3 +173,18 @@ def check_ended_well(event: Mapping[str, Any], driver: str, *, has_reported: boo
         )
     where = "" if status.worker is None else f" on {status.worker}: its output is in the work folder of that worker"
     raise AirflowException(f"{driver} has ended as {status.state}{where}. {status.message or ''}".rstrip())
+
+
+@contextmanager
+def environment_with(secrets: Mapping[str, str]) -> Iterator[None]:
+    """Run a block whose processes have the secrets, and no other settings of Pravega, in their environment."""
+    before = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
+    for name in before:
+        del os.environ[name]
+    os.environ |= secrets
+    try:
+        yield
+    finally:
+        for name in secrets:
+            os.environ.pop(name, None)
+        os.environ |= before

@@ -26,6 +26,13 @@ from pravega_jobs.remote.reports import JobReports, ReportAddress
 
 ENDED: Final = "ended"
 _ASKING_SECONDS: Final = 10
+# The states of a task that nobody has ended: it waits, or continues since the trigger has fired on another triggerer.
+_UNENDED: Final = (
+    TaskInstanceState.DEFERRED,
+    TaskInstanceState.SCHEDULED,
+    TaskInstanceState.QUEUED,
+    TaskInstanceState.RUNNING,
+)
 # Airflow 3.3 tells triggers that a person has ended their task; before, they are only cancelled, as at a shutdown.
 _TELLS: Final = hasattr(BaseTrigger, "on_kill")
 
@@ -144,7 +151,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         return status
 
     async def _was_ended_by_a_person(self) -> bool:
-        """True if the task does not wait for this trigger any more; a triggerer that ends leaves it deferred."""
+        """True if the task neither waits nor continues; a triggerer that ends, or loses the trigger, leaves it so."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
         ti: Any = self.task_instance
@@ -156,4 +163,4 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         except Exception as error:  # noqa: BLE001 - a triggerer that ends cannot ask
             self.log.warning("%s is left alone, since Airflow does not say why: %s", self.driver, error)
             return False
-        return all(each != TaskInstanceState.DEFERRED for each in states.get(ti.run_id, {}).values())
+        return all(each not in _UNENDED for each in states.get(ti.run_id, {}).values())
