@@ -8,8 +8,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.openlineage.plugins.adapter import OpenLineageAdapter
+from airflow.providers.openlineage.plugins.listener import get_openlineage_listener
+from openlineage.client import OpenLineageClient
 
 from aiopravega.errors import ConfigurationError, PravegaConnectionError, PravegaTimeoutError
+from airflow_pravega.lineage.reporting import facts_for_spark
 from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
 from airflow_pravega.spark.submission import DriverSubmission, forget_report
 from pravega_jobs.remote.orders import WorkOrder
@@ -25,6 +29,29 @@ def test_all_masters_of_a_cluster_are_asked(monkeypatch):
     assert request["appArgs"][-1] == "/jobs/program.py"
     assert request["sparkProperties"].items() >= {"a.b": "1", "spark.driver.memory": "2g"}.items()
     assert request["environmentVariables"] == {"NAME": "value"}
+
+
+@pytest.mark.parametrize(
+    "secret", [{"auth": {"type": "api_key", "apiKey": "canary"}}, {"custom_headers": {"X": "canary"}}]
+)
+def test_a_secret_of_openlineage_is_not_put_on_a_command_line(client, scope, monkeypatch, secret):
+    def submission(more):
+        transport = {"type": "http", "url": "http://127.0.0.1:9", **more}
+        adapter = OpenLineageAdapter(OpenLineageClient(config={"transport": transport}))
+        monkeypatch.setattr(get_openlineage_listener(), "adapter", adapter)
+        program = StandaloneProgram(("http://127.0.0.1:9",), ("program.py",), {}, {})
+        facts = facts_for_spark({}, {}, parent=False, transport=True)
+        return DriverSubmission(client.asynchronous, program, scope, "job", logging.getLogger()).submit(
+            WorkOrder({}, {}, None), lambda _: {}, facts
+        )
+
+    with pytest.raises(
+        ConfigurationError, match=r"adds spark\.openlineage\.transport\..*: say openlineage_inject"
+    ) as raised:
+        client.run(submission(secret))
+    assert "canary" not in str(raised.value)
+    with pytest.raises(PravegaConnectionError, match="no master of Spark answers"):
+        client.run(submission({}))
 
 
 class Master:

@@ -26,6 +26,9 @@ _NOT_ALIVE: Final = "not alive"
 _MAIN_CLASS: Final = "org.apache.spark.deploy.SparkSubmit"
 _NAME: Final = "arrow-spark"  # by default, of the provider
 _STANDALONE: Final = "spark://"
+# OpenLineage's settings that can be secrets: a key, and headers such as `Authorization`.
+_TRANSPORT: Final = "spark.openlineage.transport"
+_SECRETS: Final = (".auth.", ".headers.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,18 @@ class StandaloneProgram:
         )
 
     def with_settings(self, settings: Mapping[str, str]) -> Self:
-        """The program with more settings of Spark."""
+        """The program with more settings of Spark, which come to the command line of the driver.
+
+        Raises:
+            ConfigurationError: one of them is a secret of OpenLineage.
+        """
+        secrets = [name for name in settings if name.startswith(_TRANSPORT) and any(part in name for part in _SECRETS)]
+        if secrets:
+            raise ConfigurationError(
+                f"Airflow's configuration adds {', '.join(secrets)} to the settings of Spark. A secret must not be on "
+                "the command line of a driver: say openlineage_inject_transport_info=False, and name the transport of "
+                "OpenLineage on the cluster, in spark-defaults.conf of its workers"
+            )
         more = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
         return replace(self, words=(*more, *self.words))
 

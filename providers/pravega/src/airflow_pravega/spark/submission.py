@@ -56,10 +56,10 @@ class DriverSubmission:
             settings: settings of Spark that only this try has.
 
         Raises:
-            ConfigurationError: the master refuses the program.
+            ConfigurationError: the master refuses the program, or a setting is a secret.
             PravegaError: the masters, or Pravega, cannot be reached.
         """
-        name = self.program.name_of(work)
+        name, program = self.program.name_of(work), self.program.with_settings(settings)
         while True:
             newest = await JobReports(self.client, ReportAddress(self.scope, self.job, "")).newest()
             found = None if newest is None else newest[0]
@@ -75,8 +75,7 @@ class DriverSubmission:
             self._address = address
             if found is not None:
                 await self._replace(found, is_other_work=found.work != name)
-            request = self.program.with_settings(settings).request(variables(address))
-            self.driver = await self._drivers.submit(request)
+            self.driver = await self._drivers.submit(program.request(variables(address)))
             self.log.info("Submitted as %s to %s", self.driver, ", ".join(self.program.servers))
             await reports.watched(self.driver, self.watcher)
             return address
