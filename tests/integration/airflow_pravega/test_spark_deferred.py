@@ -4,20 +4,18 @@ import asyncio
 import json
 import os
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.sdk import DAG
 from tests.faults.process import ROOT, wait_until
-from tests.integration.airflow_pravega.test_spark_submit import DAY, EVENTS, PROGRAM, contents, record_of
+from tests.integration.airflow_pravega.test_spark_submit import DAY, EVENTS, contents, record_of, submission
 from tests.system.rest_proxy import RestProxy
 from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
-from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
 from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
 from pravega_jobs.remote.reports import TABLE, Submission
@@ -41,30 +39,16 @@ def connect(monkeypatch, cluster, rest_port, mode="cluster"):
 
 @pytest.fixture
 def deferring(tmp_path):
-    """A DAG that submits the program with a range of a sensor, and waits on the triggerer."""
-
-    def deferring(stream, what, into=None, retries=0, **arguments) -> DAG:
-        with DAG(f"dag-{stream.scope}", schedule=None) as dag:
-            wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="submitted")
-            PravegaSparkSubmitOperator(
-                task_id="submit",
-                application=str(PROGRAM),
-                application_args=[what, str(tmp_path)],
-                stream=str(stream),
-                stream_cuts=wait.output,
-                into=None if into is None else str(into),
-                retries=retries,
-                retry_delay=0,
-                deferrable=True,
-                poll_interval=0.5,
-                executor_memory="512m",
-                driver_memory="512m",
-                env_vars={"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
-                **arguments,
-            )
-        return dag
-
-    return deferring
+    """`submission` with a folder; its task waits on the triggerer."""
+    return partial(
+        submission,
+        tmp_path,
+        deferrable=True,
+        poll_interval=0.5,
+        executor_memory="512m",
+        driver_memory="512m",
+        env_vars={"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
+    )
 
 
 def submission_in(client, scope):

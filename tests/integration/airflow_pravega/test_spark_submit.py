@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,28 +36,29 @@ def spark_submit(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[1]"}))
 
 
+def submission(folder, stream, what, into=None, retries=0, **arguments) -> DAG:
+    """A DAG that submits the program with a range of a sensor; the program finds the folder."""
+    with DAG(f"dag-{stream.scope}", schedule=None) as dag:
+        connection = {name: value for name, value in arguments.items() if name == "pravega_conn_id"}
+        wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="submitted", **connection)
+        PravegaSparkSubmitOperator(
+            task_id="submit",
+            application=str(PROGRAM),
+            application_args=[what, str(folder)],
+            stream=str(stream),
+            stream_cuts=wait.output,
+            into=None if into is None else str(into),
+            retries=retries,
+            retry_delay=0,
+            **arguments,
+        )
+    return dag
+
+
 @pytest.fixture
 def submitting(tmp_path):
-    """A DAG that submits the program with a range of a sensor."""
-
-    def submitting(stream, what, into=None, retries=0, **arguments) -> DAG:
-        with DAG(f"dag-{stream.scope}", schedule=None) as dag:
-            connection = {name: value for name, value in arguments.items() if name == "pravega_conn_id"}
-            wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="submitted", **connection)
-            PravegaSparkSubmitOperator(
-                task_id="submit",
-                application=str(PROGRAM),
-                application_args=[what, str(tmp_path)],
-                stream=str(stream),
-                stream_cuts=wait.output,
-                into=None if into is None else str(into),
-                retries=retries,
-                retry_delay=0,
-                **arguments,
-            )
-        return dag
-
-    return submitting
+    """`submission` with a folder."""
+    return partial(submission, tmp_path)
 
 
 def contents(client, stream):
@@ -186,8 +188,8 @@ def test_a_program_that_was_given_up_reports_nothing(client, scope):
     assert client.run(given_up.find()) is None
     client.run(given_up.forget())
     # A task whose job the provider has resumed finds it in this way.
-    submission, _ = client.run(given_up.newest())
-    assert (submission.submission, submission.report) == ("two", {"values": 2})
+    left, _ = client.run(given_up.newest())
+    assert (left.submission, left.report) == ("two", {"values": 2})
     with pytest.raises(ConfigurationError, match="at most"):
         client.run(newest.report({"values": "x" * LARGEST_REPORT}))
     client.run(newest.forget())
