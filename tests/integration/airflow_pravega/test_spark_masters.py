@@ -58,7 +58,7 @@ class Master:
     """The REST server of a master, in which each driver has one state; without a state, it ends without an answer."""
 
     def __init__(self, state):
-        self.asked = []
+        self.asked: list[str] = []
         master = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -2,7 +2,7 @@ import json
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from airflow.sdk import Asset, AssetWatcher
@@ -157,6 +157,6 @@ async def test_a_task_that_goes_on_elsewhere_was_not_ended(monkeypatch, state, i
         pravega_conn_id="pravega_default",
         carried={},
     )
-    trigger.task_instance = SimpleNamespace(dag_id="dag", task_id="submit", run_id="run", map_index=-1)
+    trigger.task_instance = cast("Any", SimpleNamespace(dag_id="dag", task_id="submit", run_id="run", map_index=-1))
     monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_: {"run": {"submit": state}})
     assert await trigger._was_ended_by_a_person() is is_ended
