@@ -123,7 +123,7 @@ class PravegaEventSensor(LinkedToStream, PravegaWaitingSensor):
         """Defer to the trigger that continues the search, and waits while the cluster is away."""
         self.wait_with(
             PravegaEventTrigger,
-            search.cut.stream,
+            self.named_stream(),
             since=search.cut.to_text(),
             condition=search.condition.to_json(),
             most_events=whole_number("most_events", self.most_events),

@@ -137,8 +137,11 @@ class PravegaWaitingSensor(TemplatedTexts, BaseSensorOperator):
 
     def wait_until_reachable(self) -> None:
         """Defer until the cluster answers again."""
-        stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
-        self.wait_with(PravegaReachableTrigger, stream)
+        self.wait_with(PravegaReachableTrigger, self.named_stream())
+
+    def named_stream(self) -> StreamName:
+        """The stream with its scope, which may be that of the connection."""
+        return StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
 
     def _report(self, claimed: Mapping[str, str], cuts: StreamCutRange) -> None:
         """Write one line about the range, which may be one that was recorded before."""
