@@ -19,9 +19,9 @@ if __name__ == "__main__":
             try:
                 print(copy_topic(client, cluster, topic, stream, step_records=int(step), behind=groups), flush=True)
             except PravegaError as error:
-                if not (groups and error.retryable):
+                if not (groups and (error.retryable or "has committed no offset" in str(error))):
                     raise
-                print(error, flush=True)  # Kafka is being killed
+                print(error, flush=True)  # Kafka is being killed, or the group has only begun
             if not groups:
                 break
             time.sleep(0.5)

@@ -1,6 +1,7 @@
 """`pravega kafka` as a person types it, and the code of the page about it, with a real Kafka."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from pravega_jobs.kafka import CopiedPart, CopyOptions, copy_topic
 
 __all__ = ["client", "cluster", "produce", "scope", "stream", "topic"]
 pytestmark = pytest.mark.xdist_group("kafka")
+PAGE_OUTPUT = "orders and shop/orders: the same: 1 steps, 60 events in 840 bytes, hash da09b76c0f3f9448\n"
 
 
 def test_the_commands_try_copy_compare_switch_and_go_back(
@@ -33,9 +35,13 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
     assert (code, said) == (0, f"{topic} to {stream}: 1 steps, 60 events in 840 bytes; 0 offsets are left\n")
     code, said = typed("compare", topic, str(stream), "--json")
     assert (code, json.loads(said)["same"], json.loads(said)["events"]) == (0, True, 60)
+    assert PAGE_OUTPUT in Path("docs/how-to/from-kafka.md").read_text()
+    said = typed("compare", topic, str(stream))[1]
+    assert said.replace(str(stream), "shop/orders").replace(topic, "orders") == PAGE_OUTPUT
     consume(kafka, topic, "billing", 60)
     code, said = typed("cut-over", topic, str(stream), "--group", "billing", "--consumer", "billing")
     assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "billing continues after step 1")
+    assert typed("cut-over", topic, str(stream), "--group", "billing", "--anew")[0] == 0
     code, said = typed("show", str(stream), "--json")
     assert json.loads(said)["groups"][0]["group"] == "billing"
     assert typed("show", str(stream))[0] == 0
@@ -54,7 +60,8 @@ def test_the_code_of_the_page_runs(
     consume(kafka, topic, "billing", 20)
     client.create_stream(StreamName(stream.scope, "records"))
     copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
-    code = "\n".join(block.code for block in blocks_of("from-kafka")[:4:3])
+    shown = ("compare_copy(", "RECORD_SCHEMA")
+    code = "\n".join(block.code for block in blocks_of("from-kafka") if any(part in block.code for part in shown))
     names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
     for old, new in names.items():
         code = code.replace(old, new)

@@ -11,10 +11,10 @@ from tests.integration.pravega_jobs.kafka_topics import stream, topic
 from tests.unit.pravega_jobs.http_servers import played
 
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.errors import ConfigurationError, RecordRefusedError
+from aiopravega.errors import ConfigurationError, RecordRefusedError, TopicCopyError
 from aiopravega.schema import RegistryConfig
 from pravega_jobs.frames import range_of, read_arrow
-from pravega_jobs.kafka import CopyOptions, KafkaCluster, KafkaConfig, Schemas, compare_copy, copy_topic
+from pravega_jobs.kafka import CopyOptions, KafkaCluster, KafkaConfig, Schemas, compare_copy, copy_of, copy_topic
 
 __all__ = ["client", "scope", "stream", "topic"]
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -70,7 +70,10 @@ def test_avro_of_two_versions_is_read_by_the_newest(client, cluster, confluent, 
         "/schemas/ids/7": (200, {"schema": first}),
         "/schemas/ids/70000": (200, {"schema": second}),
         "/schemas/ids/7/versions": (200, [{"subject": f"{topic}-value", "version": 1}]),
-        "/schemas/ids/70000/versions": (200, [{"subject": f"{topic}-value", "version": 2}]),
+        "/schemas/ids/70000/versions": (
+            200,
+            [{"subject": f"{topic}{name}", "version": 2} for name in ("-value", "-values-of-others", "2-value")],
+        ),
         versions: (200, [1, 2]),
         f"{versions}/1": (200, {"id": 7, "schema": first}),
         f"{versions}/2": (200, {"id": 70_000, "schema": second}),
@@ -130,3 +133,6 @@ def test_values_without_a_schema_are_refused(client, cluster, confluent, registr
     produce(value)
     with pytest.raises(RecordRefusedError, match=f"offset 0 of partition 0 .* {why}"):
         copy_topic(client, cluster, topic, stream, options=OPTIONS, registry=registry)
+    with pytest.raises(TopicCopyError, match="has no copy of a topic"):  # so that the options may be changed
+        copy_of(client, stream)
+    assert copy_topic(client, cluster, topic, stream).events == 1

@@ -154,13 +154,14 @@ async def _compare(options: Options) -> int:
         metavar="N",
         help="the most records that the group may get again, if no step ends at its offsets (0)",
     ),
+    Option(["--anew"], is_flag=True, help="forget the cut that was decided for the group, and decide again"),
     has_client=False,
 )
 async def _cut_over(options: Options) -> int:
     """Give a consumer group whose consumers have ended the cut at which it continues in the stream.
 
     The copy is continued up to the offsets of the group, if it is not beyond them. The same group gets the same cut
-    again.
+    again, while it has committed nothing beyond it.
     """
     with _connected(options) as (client, cluster, registry):
         from pravega_jobs.kafka import cut_over
@@ -176,6 +177,7 @@ async def _cut_over(options: Options) -> int:
             cut_ledger=options.ledger,
             reader_group=options.reader_group,
             registry=registry,
+            anew=options.anew,
         )
     offsets = ", ".join(f"{number}: {offset}" for number, offset in enumerate(found.offsets))
     repeats = f", {found.repeats:,} records come again" if found.repeats else ""

@@ -27,7 +27,7 @@ def load_into(options: Options, target: PravegaConfig) -> int:
     with connected(options) as cluster, PravegaClient(target) as emulator:
         scope = cluster.client.config.scope
         stream = cluster.name(options.stream)
-        output = None if options.output is None else options.output
+        output = options.output
         is_table = output is not None and ":" in output
         named = [stream] if output is None or is_table else [stream, StreamName.parse(output, scope)]
         check_named(options, named, scope)

@@ -4,7 +4,7 @@ It needs the extra `kafka`. The page docs/how-to/from-kafka.md shows the way.
 """
 
 from pravega_jobs.kafka.cluster import KafkaCluster, KafkaConfig
-from pravega_jobs.kafka.comparing import ComparedStep, Comparison, compare_copy
+from pravega_jobs.kafka.comparing import ComparedStep, Comparison, LeftOut, compare_copy
 from pravega_jobs.kafka.copying import CopyProgress, copy_topic
 from pravega_jobs.kafka.cut_over import cut_over
 from pravega_jobs.kafka.events import RECORD_SCHEMA, CopiedPart, CopyOptions, Routing, Schemas, Unkept
@@ -25,6 +25,7 @@ __all__ = [
     "GroupCut",
     "KafkaCluster",
     "KafkaConfig",
+    "LeftOut",
     "Routing",
     "Schemas",
     "Unkept",

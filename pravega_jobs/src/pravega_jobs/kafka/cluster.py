@@ -272,13 +272,15 @@ class KafkaCluster:
 
     def _wait(self, future: "Future[Any]", what: str) -> Any:
         try:
-            return future.result(self.config.timeout)
+            found = future.result(self.config.timeout)
         except TimeoutError:
             raise KafkaUnavailableError(
                 f"{self.config.name}: {what}: no answer within {self.config.timeout:g} s"
             ) from None
         except KafkaException as error:
             raise self.raised(error.args[0], what) from None
+        self._reason = None  # it is that of no later error
+        return found
 
 
 def error_text(error: KafkaError) -> str:

@@ -1,16 +1,18 @@
 """Comparison of a copy with its topic: counts, bytes and hashes of both sides, step by step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.errors import TopicCopyError
 from aiopravega.ledger import Fingerprint
 from pravega_jobs.events.writes import EventTally
-from pravega_jobs.kafka.cluster import KafkaCluster, Topic
-from pravega_jobs.kafka.copying import check_is_of, write_id_of
+from pravega_jobs.kafka.beginning import check_is_of
+from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
+from pravega_jobs.kafka.copying import write_id_of
 from pravega_jobs.kafka.events import Rewrite, batch_of, rewrite_of
 from pravega_jobs.kafka.ledger import CopyRecord, CopyStep, StepCuts, copy_of
 from pravega_jobs.kafka.records import read_records
@@ -60,12 +62,29 @@ class ComparedStep:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Offsets of a partition from `start` on and before `end`, left out before a step: Kafka had deleted them."""
+
+    step: int
+    partition: int
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return (
+            f"before step {self.step}: partition {self.partition} offsets {self.start} to {self.end - 1} are left out: "
+            "Kafka had deleted them"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """The compared steps of a copy."""
+    """The compared steps of a copy, and the offsets that the copy has left out before them (`lost='drop'`)."""
 
     topic: str
     stream: str
     steps: tuple[ComparedStep, ...]
+    left_out: tuple[LeftOut, ...]
 
     @property
     def is_same(self) -> bool:
@@ -87,13 +106,14 @@ class Comparison:
             "bytes": self.total.bytes,
             "hash": f"{self.total.hashes:016x}",
             "steps": [asdict(step) | {"same": step.is_same, "compared": step.is_compared} for step in self.steps],
+            "left_out": [asdict(one) for one in self.left_out],
         }
 
     def __str__(self) -> str:
         wrong = [str(step) for step in self.steps if not (step.is_compared and step.is_same)]
         said = "the same" if self.is_same else "not the same"
         total = f"{self.topic} and {self.stream}: {said}: {len(self.steps)} steps, {self.total.amount}"
-        return "\n".join([f"{total}, hash {self.total.hashes:016x}", *wrong])
+        return "\n".join([f"{total}, hash {self.total.hashes:016x}", *wrong, *map(str, self.left_out)])
 
 
 def compare_copy(
@@ -107,7 +127,8 @@ def compare_copy(
 ) -> Comparison:
     """Read all that was copied again from both sides, and compare counts, bytes and hashes of each step.
 
-    Kafka's records become events as in the copy. A step is named if Kafka has deleted records of it.
+    Kafka's records become events as in the copy. A step is named if Kafka has deleted records of it. Offsets that the
+    copy has left out are named as well; they are no difference.
 
     Args:
         client: a connected client.
@@ -118,7 +139,7 @@ def compare_copy(
         registry: Pravega's Schema Registry, for copies with `schemas=registry`.
 
     Raises:
-        TopicCopyError: the stream has no copy of the topic.
+        TopicCopyError: the stream has no copy of the topic, or no step to compare is done.
         MixedRangeError: others have written to the stream during a step.
         StreamTruncatedError: retention has removed events of the stream.
         PravegaError: a server cannot be reached.
@@ -133,7 +154,20 @@ def compare_copy(
         for step in copy.steps
         if step.cuts is not None and step.number >= since_step
     )
-    return Comparison(topic, str(name), compared)
+    if not compared:
+        raise TopicCopyError(
+            f"no step of the copy of topic {topic!r} to {name} from number {since_step} on is done: nothing is compared"
+        )
+    return Comparison(topic, str(name), compared, tuple(_left_out(copy.record.starts, copy.steps, since_step)))
+
+
+def _left_out(starts: Offsets, steps: Sequence[CopyStep], since_step: int) -> Iterator[LeftOut]:
+    before = starts
+    for step in steps:
+        for partition, (end, start) in enumerate(zip_longest(before, step.starts, fillvalue=0)):
+            if start > end and step.number >= since_step:
+                yield LeftOut(step.number, partition, end, start)
+        before = step.ends
 
 
 def _compare(

@@ -91,7 +91,10 @@ class ConfluentValues:
         if status == _NOT_FOUND or not named:
             return
         topic = str(record.topic())
-        subject = max((str(one["subject"]) for one in named), key=lambda name: (name.startswith(topic), name))
+        subject = max(
+            (str(one["subject"]) for one in named),
+            key=lambda name: (name == f"{topic}-value", name.startswith(f"{topic}-"), name),
+        )
         where = f"/subjects/{quote(subject, safe='')}/versions"
         _, versions = self._confluent.get(where)
         for version in sorted(versions):
@@ -169,5 +172,6 @@ def _long(value: bytes, at: int) -> tuple[int, int]:
 def _refused(record: Message, what: str) -> RecordRefusedError:
     return RecordRefusedError(
         f"the record at offset {record.offset()} of partition {record.partition()} of topic {record.topic()!r} {what}. "
-        "Nothing of this step was copied. schemas='raw' copies values as they are"
+        "Nothing of this step was copied. schemas='raw' copies values as they are. Once it has begun, a copy keeps its "
+        "options"
     )

@@ -1,7 +1,8 @@
 """Copies of topics into streams, exactly once: step by step, each with offsets that were fixed before it was read."""
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
@@ -11,12 +12,11 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import (
     ConfigurationError,
     RecordsLostError,
-    StreamSealedError,
     TopicCopyError,
     WriteSupersededError,
 )
-from aiopravega.ledger import ledger_name
-from pravega_jobs.events.batches import write_event_batches
+from pravega_jobs.events.batches import EventBatch, write_event_batches
+from pravega_jobs.kafka.beginning import begun_copy, check_is_of
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
 from pravega_jobs.kafka.events import CopyOptions, Unkept, batch_of, rewrite_of
 from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, StoredStep, later
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # Records of one step, which is one transaction of Pravega.
 STEP_RECORDS: Final = 1_000_000
-# Offsets of each partition that are tried before a copy begins.
-_TRIED: Final = 1000
+# Looks at the end of a topic that seems to be before what was copied.
+_LOOKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ def copy_topic(
 
     Raises:
         ConfigurationError: `step_records` is less than 1, or the options are not those with which the copy has begun.
-        TopicCopyError: the topic does not exist, was deleted and made again, or the stream has the copy of another one.
+        TopicCopyError: the topic does not exist, was deleted and made again, or has lost its end; the stream has the
+            copy of another one; or a group of `behind` has committed nothing.
         RecordRefusedError: a record has something that its event cannot keep.
         RecordsLostError: Kafka has deleted records before they were copied.
         StreamNotFoundError: the stream does not exist.
@@ -101,78 +102,37 @@ def copy_topic(
     if step_records < 1:
         raise ConfigurationError(f"step_records is {step_records}, but must be at least 1")
     found = cluster.topic(topic)
-    record = begun_copy(client, cluster, found, StreamName.of(stream), options, ledger)
+    record = begun_copy(client, cluster, found, StreamName.of(stream), options, ledger, registry)
     copy = TopicCopy(client, cluster, found, record, registry)
     limits = cluster.last_offsets(found)
     for group in behind:
-        limits = tuple(
-            min(limit, offset or 0) for limit, offset in zip(limits, cluster.committed(group, found), strict=True)
-        )
+        limits = _behind(group, found, cluster.committed(group, found), record.starts, limits)
     return copy.run(limits, step_records, Unkept(lost))
 
 
-def begun_copy(
-    client: PravegaClient,
-    cluster: KafkaCluster,
-    topic: Topic,
-    stream: StreamName,
-    options: CopyOptions | None = None,
-    commit_ledger: str | None = None,
-) -> CopyRecord:
-    """The copy of a topic into a stream, which is begun if there is none.
+def _behind(group: str, topic: Topic, committed: tuple[int | None, ...], starts: Offsets, limits: Offsets) -> Offsets:
+    """The limits of a copy that does not overtake a group.
 
     Raises:
-        ConfigurationError: the options or the commit ledger are not those with which it has begun.
-        TopicCopyError: the stream has the copy of another topic, or of a deleted one of this name.
-        RecordRefusedError: one of the first records has something that its event cannot keep: nothing has begun.
-        PravegaError: a server cannot be reached.
+        TopicCopyError: the group has committed nothing, so that the copy would wait for it forever.
     """
-    name = "/".join(ledger_name(commit_ledger, stream.scope))
-    ledger = client.run(CopyLedger.of(client.asynchronous, stream))
-    record = client.run(ledger.begun())
-    if record is None:
-        if client.is_sealed(stream):
-            raise StreamSealedError(f"{stream} is sealed, so it takes no copy of topic {topic.name!r}")
-        starts, wanted = cluster.first_offsets(topic), options or CopyOptions()
-        _try_records(cluster, topic, starts, wanted)
-        record = client.run(ledger.begin(topic, wanted, name, starts))
-    check_is_of(record, topic)
-    for what, given, kept in (
-        ("options", options, record.options),
-        ("commit ledger", name if commit_ledger else None, record.commit_ledger),
-    ):
-        if given is not None and given != kept:
-            raise ConfigurationError(
-                f"the copy of topic {topic.name!r} to {stream} has begun with the {what} {kept}: all its steps have "
-                f"the same. Leave them out; or, for {given}, copy into another stream"
-            )
-    return record
-
-
-def _try_records(cluster: KafkaCluster, topic: Topic, starts: Offsets, options: CopyOptions) -> None:
-    """Make events of the first records: while none is refused, nothing has begun, and options may be changed."""
-    ends = tuple(min(start + _TRIED, end) for start, end in zip(starts, cluster.last_offsets(topic), strict=True))
-    for page in read_records(cluster, topic, starts, ends):
-        batch_of(page, options)
-
-
-def check_is_of(record: CopyRecord, topic: Topic) -> None:
-    """Check that a copy is of a topic as it is now.
-
-    Raises:
-        TopicCopyError: it is not.
-    """
-    way_out = "Copy into another stream, or into this one after it was deleted and made again"
-    if record.topic != topic.name or record.cluster != topic.cluster:
+    firsts = later(starts, (0,) * topic.partitions)
+    waiting = [
+        number
+        for number, (offset, first, limit) in enumerate(zip(committed, firsts, limits, strict=True))
+        if offset is None and limit > first
+    ]
+    if waiting and not any(offset is not None for offset in committed):
         raise TopicCopyError(
-            f"{record.stream} has the copy of topic {record.topic!r} of the cluster {record.cluster}, and not of "
-            f"{topic.name!r} of {topic.cluster}. {way_out}"
+            f"group {group!r} has committed no offset of topic {topic.name!r}, which has records, so that a copy "
+            "behind it would never go on. Is its name right? Have its consumers commit first, or leave the group out"
         )
-    if record.topic_id != topic.id:
-        raise TopicCopyError(
-            f"topic {topic.name!r} was deleted and made again since its copy to {record.stream} began, so that its "
-            f"offsets are those of other records. {way_out}"
+    if waiting:
+        logger.warning(
+            "%s: group %s has committed nothing in partitions %s, which are not copied so far",
+            *(topic.name, group, waiting),
         )
+    return tuple(min(limit, offset or 0) for limit, offset in zip(limits, committed, strict=True))
 
 
 class TopicCopy:
@@ -228,6 +188,7 @@ class TopicCopy:
         """The first offsets of the next step: where the last one ended, or after what Kafka has deleted since."""
         known = self._record.starts if last is None else last.ends
         starts = later(known, (0,) * self._topic.partitions)
+        self._check_end(starts)
         left = self._cluster.first_offsets(self._topic)
         gone = [number for number, (start, first) in enumerate(zip(starts, left, strict=True)) if first > start]
         if gone and lost is Unkept.REFUSE:
@@ -237,24 +198,58 @@ class TopicCopy:
             logger.warning("%s: records that Kafka has deleted are left out: partitions %s", self._topic.name, gone)
         return later(starts, left)
 
+    def _check_end(self, offsets: Offsets) -> None:
+        """Check that Kafka still has the end of what a copy has taken, or is about to take.
+
+        Raises:
+            TopicCopyError: its end is before these offsets: records with other contents will get them.
+        """
+        for look in range(_LOOKS):
+            if look:  # a follower that has become the leader may be late
+                time.sleep(self._cluster.config.timeout / _LOOKS)
+            last = self._cluster.last_offsets(self._topic)
+            lost = [number for number, (offset, end) in enumerate(zip(offsets, last, strict=False)) if end < offset]
+            if not lost:
+                return
+        check_is_of(self._record, self._cluster.topic(self._topic.name))
+        where = ", ".join(
+            f"partition {number} ends at offset {last[number]}, before {offsets[number]}" for number in lost
+        )
+        raise self._end_lost(where)
+
+    def _end_lost(self, where: str) -> TopicCopyError:
+        return TopicCopyError(
+            f"Kafka has lost the end of topic {self._topic.name!r} after its copy to {self._record.stream} went there: "
+            f"{where}. Offsets from there on get other records. Copy into another stream"
+        )
+
+    def _batches(self, step: CopyStep) -> Iterator[EventBatch]:
+        """The events of a step; its write is decided only if they are of the topic whose copy has begun."""
+        for page in read_records(self._cluster, self._topic, step.starts, step.ends):
+            yield batch_of(page, self._record.options, self._rewrite)
+        # The topic may have been deleted and made again meanwhile: then these are records of another one.
+        check_is_of(self._record, self._cluster.topic(self._topic.name))
+
     def _finish(self, found: StoredStep, lost: Unkept) -> CopyStep | None:
         """Do a step, or what is left of it; None: another process has changed it meanwhile."""
         step, record, client = found.step, self._record, self._client
         write_id = write_id_of(record, step)
         write = client.run(finished_write(client.asynchronous, record.stream, write_id, record.commit_ledger))
         if write is None:
-            pages = read_records(self._cluster, self._topic, step.starts, step.ends)
-            batches = (batch_of(page, record.options, self._rewrite) for page in pages)
+            self._check_end(step.ends)
+            batches = self._batches(step)
             try:
                 # Remembered forever: a step may be finished at any time after its write.
                 done = write_event_batches(client, record.stream, write_id, batches, record.commit_ledger, retain=None)
             except WriteSupersededError:
                 return None  # by another process with the same records
-            except RecordsLostError:
-                if lost is Unkept.REFUSE:
-                    raise
+            except RecordsLostError as error:
                 left = later(step.starts, self._cluster.first_offsets(self._topic))
                 starts = tuple(map(min, left, step.ends))
+                if starts == step.starts:  # nothing to leave out at its beginning, so they were lost at its end
+                    raise self._end_lost(f"step {step.number} begins at offsets {step.starts}") from error
+                if lost is Unkept.REFUSE:
+                    raise
                 client.run(self._ledger.change(found, step.model_copy(update={"starts": starts})))
                 return None
             write = done.record

@@ -16,8 +16,9 @@ from aiopravega.errors import ConfigurationError, NotExactError, TopicCopyError
 from aiopravega.intervals.chain.next_start import begin_at
 from aiopravega.ledger import CUT_TABLE, Interval
 from aiopravega.ledger.stored_json import myself
+from pravega_jobs.kafka.beginning import check_is_of
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets, Topic
-from pravega_jobs.kafka.copying import STEP_RECORDS, TopicCopy, begun_copy, check_is_of
+from pravega_jobs.kafka.copying import STEP_RECORDS, TopicCopy
 from pravega_jobs.kafka.events import Unkept
 from pravega_jobs.kafka.ledger import CopyLedger, CopyRecord, CopyStep, GroupCut, cut_after
 from pravega_jobs.kafka.records import read_records
@@ -38,11 +39,13 @@ def cut_over(
     cut_ledger: str | None = None,
     reader_group: str | None = None,
     registry: "SchemaRegistry | None" = None,
+    anew: bool = False,
 ) -> GroupCut:
     """Decide the cut at which the consumers of a group continue in the stream, and begin a consumer there.
 
     The consumers of the group must have ended. If the copy has not overtaken the group, it is continued up to the
-    committed offsets, so that the cut is exact. A further call gives the same cut.
+    committed offsets, so that the cut is exact. A further call gives the same cut, while the group has committed
+    nothing beyond it.
 
     Args:
         client: a connected client.
@@ -56,11 +59,14 @@ def cut_over(
         cut_ledger: `scope/table` of its cut ledger; None: the default one of the stream's scope.
         reader_group: `scope/name` of a reader group of Java's readers that is made and begins at the cut; None: none.
         registry: Pravega's Schema Registry, for copies with `schemas=registry`.
+        anew: forget the cut that was decided for the group, and decide again.
 
     Raises:
-        TopicCopyError: consumers of the group are at work, or it has no offsets of a partition that has records.
+        TopicCopyError: the stream has no copy of the topic; consumers of the group are at work, or it has no offsets of
+            a partition that has records.
         NotExactError: no step ends at the offsets of the group, and the records that it would get again are more than
-            `most_repeats`; or the consumer has begun elsewhere already.
+            `most_repeats`; the group has gone on in Kafka after its cut was decided; or the consumer has begun
+            elsewhere already.
         MixedRangeError: others have written to the stream before the cut.
         RecordsLostError: Kafka has deleted records before they were copied.
         PravegaError: a server cannot be reached; a further call continues.
@@ -71,11 +77,16 @@ def cut_over(
     name = StreamName.of(stream)
     ledger = client.run(CopyLedger.of(client.asynchronous, name))
     record = client.run(ledger.begun())
-    decided = None if record is None else client.run(ledger.group(group))
-    if record is None or decided is None:
-        decided = _decide(client, cluster, found, name, group, most_repeats, registry)
+    if record is None:
+        raise TopicCopyError(f"{name} has no copy of a topic: run the copy first (pravega kafka copy)")
+    check_is_of(record, found)
+    cluster.check_group_stands_still(group)
+    decided = None if anew else client.run(ledger.group(group))
+    if decided is None:
+        copy = TopicCopy(client, cluster, found, record, registry)
+        decided = _decide(client, cluster, found, copy, record, group, most_repeats, anew=anew)
     else:
-        check_is_of(record, found)
+        _check_has_not_gone_on(cluster, found, decided)
     cut = StreamCut.from_text(decided.cut)
     if consumer is not None:
         _begin_consumer(client, name, consumer, cut, cut_ledger)
@@ -85,21 +96,37 @@ def cut_over(
     return decided
 
 
+def _check_has_not_gone_on(cluster: KafkaCluster, topic: Topic, decided: GroupCut) -> None:
+    committed = cluster.committed(decided.group, topic)
+    beyond = [
+        f"partition {number}: {offset}, and {known} at the cut"
+        for number, (known, offset) in enumerate(zip_longest(decided.offsets, committed, fillvalue=0))
+        if offset is not None and known is not None and offset > known
+    ]
+    if beyond:
+        raise NotExactError(
+            f"group {decided.group!r} has gone on in Kafka after its cut was decided at {decided.decided_at}: its "
+            f"offsets of topic {topic.name!r} are {'; '.join(beyond)}. From this cut on it would get what is between "
+            "again. If its consumers in the stream have processed nothing so far, decide again by anew=True (--anew), "
+            "with a new name of the consumer if one was begun"
+        )
+
+
 def _decide(
     client: PravegaClient,
     cluster: KafkaCluster,
     topic: Topic,
-    stream: StreamName,
+    continued: TopicCopy,
+    copy: CopyRecord,
     group: str,
     most_repeats: int,
-    registry: "SchemaRegistry | None",
+    *,
+    anew: bool,
 ) -> GroupCut:
-    cluster.check_group_stands_still(group)
-    copy = begun_copy(client, cluster, topic, stream)
     last = cluster.last_offsets(topic)
     offsets = _processed(cluster, topic, group, copy.starts, last)
-    TopicCopy(client, cluster, topic, copy, registry).run(offsets, STEP_RECORDS, Unkept.REFUSE)
-    ledger = client.run(CopyLedger.of(client.asynchronous, stream))
+    continued.run(offsets, STEP_RECORDS, Unkept.REFUSE)
+    ledger = client.run(CopyLedger.of(client.asynchronous, copy.stream))
     steps = client.run(ledger.steps())
     if not steps:
         raise TopicCopyError(
@@ -113,6 +140,8 @@ def _decide(
         raise _not_exact(topic, group, again, most_repeats)
     cut = cut_after(steps, position)
     _check_alone(client, copy, steps[:position], cut)
+    if anew:
+        client.run(ledger.forget_group(group))
     return client.run(
         ledger.decide(
             GroupCut(

@@ -245,6 +245,6 @@ def _refused(record: Message, what: str, way: str, *, whole: bool = True) -> Rec
     kept = "; events='record' keeps all that a record has" if whole else ""
     return RecordRefusedError(
         f"the record at offset {record.offset()} of partition {record.partition()} of topic {record.topic()!r} {what}, "
-        f"which its event cannot keep. Nothing of this step was copied. {way}{kept}. After its first step a copy "
+        f"which its event cannot keep. Nothing of this step was copied. {way}{kept}. Once it has begun, a copy "
         "keeps its options: then copy into another stream, or into this one after it was deleted and made again"
     )

@@ -6,9 +6,9 @@ from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import NotExactError, TopicCopyError
 from aiopravega.read.history import Order
+from pravega_jobs.kafka.beginning import check_is_of
 from pravega_jobs.kafka.cluster import KafkaCluster, Offsets
-from pravega_jobs.kafka.copying import check_is_of
-from pravega_jobs.kafka.ledger import CopyLedger, CopyStep, copy_of, cut_after
+from pravega_jobs.kafka.ledger import CopyLedger, CopyStep, copy_of, cut_after, later
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ def go_back(
             "the end of a step (the whole of what is copied), or allow repeats"
         )
     offsets = steps[0].starts if position == 0 else steps[position - 1].ends
+    offsets = later(offsets, (0,) * found.partitions)  # partitions may have been added since
     if not dry_run:
         cluster.check_group_stands_still(group)
         cluster.set_committed(group, found, offsets)
