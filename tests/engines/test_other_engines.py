@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
@@ -31,7 +31,7 @@ def flights(pravega_config: PravegaConfig, monkeypatch: pytest.MonkeyPatch, tmp_
 def run(engine: str) -> dict[str, Any]:
     """Run the block of an engine; its names."""
     pytest.importorskip(engine, reason=f"{engine} is not installed: make engines")
-    [block] = [block for block in blocks_of("other-engines") if f"import {engine}\n" in block.code]
+    block = block_with("other-engines", f"import {engine}\n")
     names: dict[str, Any] = {}
     exec(compile(block.code, f"<{block.name}>", "exec"), names)
     return names

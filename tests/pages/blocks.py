@@ -57,6 +57,12 @@ def blocks_of(page: str) -> list[Block]:
     ]
 
 
+def block_with(page: str, text: str) -> Block:
+    """The one block of a page that has a text, wherever it stands."""
+    [found] = [block for block in blocks_of(page) if text in block.code]
+    return found
+
+
 def typed_on(page: str) -> list[str]:
     """The blocks of a page that say no language."""
     return [code for _, language, code in _BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if not language]

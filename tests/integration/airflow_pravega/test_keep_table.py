@@ -12,7 +12,7 @@ import pytest
 from airflow.sdk import DAG
 from deltalake import DeltaTable
 from psycopg2 import connect
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.operators.keep_table import PravegaKeepTableOperator
@@ -158,7 +158,7 @@ def test_changes_are_merged_in_the_order_of_the_stream(run, make, write, kept):
 def test_the_dag_of_the_page_and_the_example_take_what_there_is(run, stream, order, tmp_path, monkeypatch):
     order(1, 2)
     names: dict[str, Any] = {}
-    code = blocks_of("keep-table")[0].code
+    code = block_with("keep-table", "PravegaKeepTableOperator(").code
     exec(code.replace("examples/orders", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
     [watcher] = names["orders"].watchers
     assert watcher.trigger.consumer == "orders_table/keep"

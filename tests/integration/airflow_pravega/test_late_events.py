@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 from airflow.timetables.interval import CronDataIntervalTimetable
 from airflow.utils.session import create_session
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import StreamName
 from aiopravega.blocking.intervals import claim_times, claim_times_again
@@ -232,6 +232,7 @@ def test_late_events_are_reported_and_collected(run, daily, write, search):
 
 def test_the_dag_of_the_page_can_be_defined():
     namespace: dict[str, object] = {}
-    exec(compile(blocks_of("late-events")[2].code, "late-events 3", "exec"), namespace)
+    block = block_with("late-events", "PravegaLateEventsOperator(")
+    exec(compile(block.code, block.name, "exec"), namespace)
     assert isinstance(namespace["dag"], DAG)
     assert isinstance(namespace["searches"], DAG)

@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 from tests.integration.dagster_pravega.days import DAYS, HOURS, at, key
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from dagster_pravega import (
     PravegaArrowIOManager,
@@ -88,5 +88,6 @@ def test_only_partitions_with_late_events_run_again_and_read_them(tick, timed, c
 
 def test_the_sensor_of_the_page_can_be_defined():
     namespace: dict[str, object] = {}
-    exec(compile(blocks_of("late-events")[1].code, "late-events 2", "exec"), namespace)
+    block = block_with("late-events", "build_late_events_sensor(")
+    exec(compile(block.code, block.name, "exec"), namespace)
     assert isinstance(namespace["late_orders"], dg.SensorDefinition)

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 import pytest
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import StreamName
 from dagster_pravega import PravegaResource, build_landed_errors_check, pravega_stream_spec
@@ -78,7 +78,7 @@ def test_letters_request_a_run_until_it_has_mended_what_it_can(
     materialize, sink, pravega_config, contents, monkeypatch
 ):
     """By the definitions of the page dead-letters."""
-    [code] = [block.code for block in blocks_of("dead-letters") if "build_errors_sensor(" in block.code]
+    code = block_with("dead-letters", "build_errors_sensor(").code
     page = code.replace("examples/clean", str(sink)).replace("long, price double", "long")
     namespace: dict[str, Any] = {}
     exec(page.replace('StreamName("examples", "clean")', f'StreamName("{sink.scope}", "{sink.stream}")'), namespace)

@@ -8,7 +8,7 @@ import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 from tests.system.s3_server import BUCKET
 
 from aiopravega import StreamCutRange
@@ -177,7 +177,7 @@ def test_a_file_of_yaml_keeps_a_table_of_a_catalog_in_a_store(
 
 def test_what_a_function_makes_of_a_range_is_merged_once_by_its_key(client, stream, manager, instance, tmp_path):
     names: dict[str, Any] = {}
-    code = "\n".join(block.code for block in blocks_of("keep-table")[1:3])
+    code = "\n".join(block_with("keep-table", text).code for text in ("table = build_kept_table(", "def long_visits("))
     exec(code.replace("examples/visits", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
     spec, asset = names["visits"], names["last_visits"]
 
@@ -213,7 +213,7 @@ def test_the_code_of_the_page_takes_what_there_is(order, stream, tmp_path, prave
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     order(1, 2)
     names: dict[str, Any] = {}
-    code = blocks_of("keep-table")[1].code
+    code = block_with("keep-table", "table = build_kept_table(").code
     exec(code.replace("examples/orders", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
     done = names["defs"].resolve_implicit_global_asset_job_def().execute_in_process(instance=instance)
     assert (done.success, ids()) == (True, [1, 2])

@@ -18,7 +18,7 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator, task
 from airflow.timetables.interval import CronDataIntervalTimetable
 from example_dags.flights import delays_per_carrier_and_day, typed_flights
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 import airflow_pravega.operators
 import airflow_pravega.sensors
@@ -71,9 +71,13 @@ def test_replay_before_you_deploy(open_page, fill, terminal, scope, tmp_path, pr
     flights = [{"carrier": carrier, "delay": delay} for carrier, delay in (("AA", 5.0), ("UA", 1.0), ("AA", 7.5))]
     fill("flights", *(json.dumps(flight).encode() for flight in flights))
     fill("delays")
-    job, changed, tested, in_emulator, typed, _laptop, dag, check = blocks_of("replay-before-you-deploy")
+    page = open_page("replay-before-you-deploy")
+    block = partial(block_with, page.name)
+    job, changed = block("write_arrow("), block("def worst_long_delays(")
+    tested, in_emulator = block("def test_last_monday_gives"), block("def test_last_monday_in")
+    typed, dag, check = block("--page replay.html"), block("PravegaReplayOperator("), block("build_replay_check(")
 
-    page = open_page(job.page).give(__name__="jobs").run(job.number, changed.number)
+    page.give(__name__="jobs").run(job.number, changed.number)
     assert terminal.readouterr().out.splitlines() == [
         f"different: jobs:worst_long_delays on 'delays' of {scope}/flights, compared with {scope}/delays",
         "  2026-01-05: 2 rows then, 1 now: 0 added, 1 removed, 0 changed",
@@ -170,10 +174,11 @@ def test_backfill(open_page, in_dag, fill, capsys):
 def test_from_kafka(open_page, in_dag, spark, scope, fill):
     fill("orders", *EVENTS)
     page = open_page("from-kafka", **{"shop/orders": f"{scope}/orders"})
-    page.run(2, 3)
+    block = partial(block_with, page.name)
+    page.run(block("PravegaKafkaCopyOperator(").number, block("build_kafka_copy(").number)
     assert page.names["dag"].task_ids == ["copy"]
     assert len(page.names["defs"].resolve_all_asset_keys()) == 1
-    assert in_dag(page, 5) == {"wait"}
+    assert in_dag(page, block("PravegaStreamCutSensor(").number) == {"wait"}
     page.give(spark=spark).run()
     assert page.names["orders"].count() == len(EVENTS)
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.kafka_topics import cluster, consume, produce, stream, topic
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import StreamName
 from pravega_jobs.commands.kafka import command
@@ -60,8 +60,7 @@ def test_the_code_of_the_page_runs(
     consume(kafka, topic, "billing", 20)
     client.create_stream(StreamName(stream.scope, "records"))
     copy_topic(client, cluster, topic, f"{stream.scope}/records", options=CopyOptions(events=CopiedPart.RECORD))
-    shown = ("compare_copy(", "RECORD_SCHEMA")
-    code = "\n".join(block.code for block in blocks_of("from-kafka") if any(part in block.code for part in shown))
+    code = "\n".join(block_with("from-kafka", text).code for text in ("compare_copy(", "schema_text=RECORD_SCHEMA"))
     names = {'"shop/': f'"{stream.scope}/', '"orders"': f'"{topic}"'}
     for old, new in names.items():
         code = code.replace(old, new)

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.landing_job import new_lake
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.errors import NoRangeYetError
@@ -164,6 +164,6 @@ def test_the_code_of_the_page_takes_what_there_is(order, stream, tmp_path, prave
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     order(1, 2)
     names: dict[str, Any] = {}
-    code = blocks_of("keep-table")[4].code
+    code = block_with("keep-table", "keep_table(\n").code
     exec(code.replace("examples/orders", str(stream)).replace("/tmp/lake", str(tmp_path)), names)
     assert (names["kept"].rows, names["kept"].errors) == (2, 0)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.integration.conftest import client, scope
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import StreamName
 from aiopravega.blocking.intervals import claim_times, claim_times_again
@@ -144,7 +144,7 @@ def test_the_code_of_the_page_names_the_late_events(client, orders, pravega_conf
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     with client.writer(orders) as writer:
         writer.write(json.dumps({"id": 7, "ordered_at": (NEW_YEAR + timedelta(minutes=5)).isoformat()}).encode())
-    code = blocks_of("late-events")[0].code
+    code = block_with("late-events", "find_late_events(\n").code
 
     exec(code.replace("examples/orders", str(orders)).replace("orders/wait", "ada"), {})
 

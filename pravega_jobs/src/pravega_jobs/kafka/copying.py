@@ -247,6 +247,7 @@ class TopicCopy:
                 left = later(step.starts, self._cluster.first_offsets(self._topic))
                 starts = tuple(map(min, left, step.ends))
                 if starts == step.starts:  # nothing to leave out at its beginning, so they were lost at its end
+                    check_is_of(record, self._cluster.topic(self._topic.name))
                     raise self._end_lost(f"step {step.number} begins at offsets {step.starts}") from error
                 if lost is Unkept.REFUSE:
                     raise
