@@ -57,7 +57,7 @@ BLOCKS_ELSEWHERE: Final = {
     "airflow-partitions 2": "tests/integration/airflow_pravega/test_partitions.py",
     "airflow-partitions 3": "tests/integration/airflow_pravega/test_partitions.py",
     "from-kafka 1": "tests/integration/pravega_jobs/test_kafka_command.py",
-    "from-kafka 4": "tests/integration/pravega_jobs/test_kafka_command.py",
+    "from-kafka 5": "tests/integration/pravega_jobs/test_kafka_command.py",
     "late-events 1": "tests/integration/pravega_jobs/test_late_events.py",
     "late-events 2": "tests/integration/dagster_pravega/test_late_sensor.py",
     "late-events 3": "tests/integration/airflow_pravega/test_late_events.py",

@@ -351,6 +351,12 @@ class KafkaUnavailableError(TopicCopyError):
     retryable = True
 
 
+class GroupAtWorkError(TopicCopyError):
+    """Consumers of a group are at work in Kafka: another try can succeed once they have ended."""
+
+    retryable = True
+
+
 class RecordRefusedError(TopicCopyError):
     """A record of Kafka has something that an event cannot keep with these options: its key, its headers, no value."""
 

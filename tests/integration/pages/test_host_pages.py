@@ -178,6 +178,7 @@ def test_from_kafka(open_page, in_dag, spark, scope, fill):
     page.run(block("PravegaKafkaCopyOperator(").number, block("build_kafka_copy(").number)
     assert page.names["dag"].task_ids == ["copy"]
     assert len(page.names["defs"].resolve_all_asset_keys()) == 1
+    assert in_dag(page, block("PravegaKafkaCutOverOperator(").number) == {"cut_over"}
     assert in_dag(page, block("PravegaStreamCutSensor(").number) == {"wait"}
     page.give(spark=spark).run()
     assert page.names["orders"].count() == len(EVENTS)

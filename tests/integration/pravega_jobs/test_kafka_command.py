@@ -41,7 +41,7 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
     consume(kafka, topic, "billing", 60)
     code, said = typed("cut-over", topic, str(stream), "--group", "billing", "--consumer", "billing")
     assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "billing continues after step 1")
-    assert typed("cut-over", topic, str(stream), "--group", "billing", "--anew")[0] == 0
+    assert typed("cut-over", topic, str(stream), "--group", "billing", "--decide-again")[0] == 0
     code, said = typed("show", str(stream), "--json")
     assert json.loads(said)["groups"][0]["group"] == "billing"
     assert typed("show", str(stream))[0] == 0

@@ -154,7 +154,7 @@ async def _compare(options: Options) -> int:
         metavar="N",
         help="the most records that the group may get again, if no step ends at its offsets (0)",
     ),
-    Option(["--anew"], is_flag=True, help="forget the cut that was decided for the group, and decide again"),
+    Option(["--decide-again"], is_flag=True, help="forget the cut that was decided for the group, and decide again"),
     has_client=False,
 )
 async def _cut_over(options: Options) -> int:
@@ -177,7 +177,7 @@ async def _cut_over(options: Options) -> int:
             cut_ledger=options.ledger,
             reader_group=options.reader_group,
             registry=registry,
-            anew=options.anew,
+            decide_again=options.decide_again,
         )
     offsets = ", ".join(f"{number}: {offset}" for number, offset in enumerate(found.offsets))
     repeats = f", {found.repeats:,} records come again" if found.repeats else ""

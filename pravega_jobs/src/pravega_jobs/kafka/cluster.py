@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from aiopravega.errors import (
     AuthenticationError,
     ConfigurationError,
+    GroupAtWorkError,
     KafkaUnavailableError,
     PermissionDeniedError,
     PravegaError,
@@ -211,13 +212,13 @@ class KafkaCluster:
         """Check that no consumer of a group is at work.
 
         Raises:
-            TopicCopyError: some are.
+            GroupAtWorkError: some are.
             PravegaError: as all requests.
         """
         found = self._wait(self._admin.describe_consumer_groups([group])[group], f"group {group!r}")
         if found.state not in (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD):
             hosts = ", ".join(sorted({member.host for member in found.members})) or "hosts that are not known"
-            raise TopicCopyError(
+            raise GroupAtWorkError(
                 f"consumers of group {group!r} are at work ({found.state.name.lower()}, {len(found.members)} members "
                 f"on {hosts}): stop them, so that its offsets stay as they are, and say this again"
             )

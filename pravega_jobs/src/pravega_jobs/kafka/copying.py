@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # Records of one step, which is one transaction of Pravega.
 STEP_RECORDS: Final = 1_000_000
-# Looks at the end of a topic that seems to be before what was copied.
-_LOOKS: Final = 5
+# Tries to see the end of a topic that seems to be before what was copied.
+_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _behind(group: str, topic: Topic, committed: tuple[int | None, ...], starts:
     if waiting and not any(offset is not None for offset in committed):
         raise TopicCopyError(
             f"group {group!r} has committed no offset of topic {topic.name!r}, which has records, so that a copy "
-            "behind it would never go on. Is its name right? Have its consumers commit first, or leave the group out"
+            "behind it would never continue. Is its name right? Have its consumers commit first, or leave the group out"
         )
     if waiting:
         logger.warning(
@@ -204,9 +204,9 @@ class TopicCopy:
         Raises:
             TopicCopyError: its end is before these offsets: records with other contents will get them.
         """
-        for look in range(_LOOKS):
-            if look:  # a follower that has become the leader may be late
-                time.sleep(self._cluster.config.timeout / _LOOKS)
+        for tried in range(_TRIES):
+            if tried:  # a follower that has become the leader may be late
+                time.sleep(self._cluster.config.timeout / _TRIES)
             last = self._cluster.last_offsets(self._topic)
             lost = [number for number, (offset, end) in enumerate(zip(offsets, last, strict=False)) if end < offset]
             if not lost:

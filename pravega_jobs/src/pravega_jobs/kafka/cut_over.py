@@ -39,7 +39,7 @@ def cut_over(
     cut_ledger: str | None = None,
     reader_group: str | None = None,
     registry: "SchemaRegistry | None" = None,
-    anew: bool = False,
+    decide_again: bool = False,
 ) -> GroupCut:
     """Decide the cut at which the consumers of a group continue in the stream, and begin a consumer there.
 
@@ -59,11 +59,11 @@ def cut_over(
         cut_ledger: `scope/table` of its cut ledger; None: the default one of the stream's scope.
         reader_group: `scope/name` of a reader group of Java's readers that is made and begins at the cut; None: none.
         registry: Pravega's Schema Registry, for copies with `schemas=registry`.
-        anew: forget the cut that was decided for the group, and decide again.
+        decide_again: forget the cut that was decided for the group, and decide again.
 
     Raises:
-        TopicCopyError: the stream has no copy of the topic; consumers of the group are at work, or it has no offsets of
-            a partition that has records.
+        TopicCopyError: the stream has no copy of the topic, or the group has no offsets of a partition with records.
+        GroupAtWorkError: consumers of the group are at work.
         NotExactError: no step ends at the offsets of the group, and the records that it would get again are more than
             `most_repeats`; the group has gone on in Kafka after its cut was decided; or the consumer has begun
             elsewhere already.
@@ -81,10 +81,10 @@ def cut_over(
         raise TopicCopyError(f"{name} has no copy of a topic: run the copy first (pravega kafka copy)")
     check_is_of(record, found)
     cluster.check_group_stands_still(group)
-    decided = None if anew else client.run(ledger.group(group))
+    decided = None if decide_again else client.run(ledger.group(group))
     if decided is None:
         copy = TopicCopy(client, cluster, found, record, registry)
-        decided = _decide(client, cluster, found, copy, record, group, most_repeats, anew=anew)
+        decided = _decide(client, cluster, found, copy, record, group, most_repeats, decide_again=decide_again)
     else:
         _check_has_not_gone_on(cluster, found, decided)
     cut = StreamCut.from_text(decided.cut)
@@ -101,14 +101,14 @@ def _check_has_not_gone_on(cluster: KafkaCluster, topic: Topic, decided: GroupCu
     beyond = [
         f"partition {number}: {offset}, and {known} at the cut"
         for number, (known, offset) in enumerate(zip_longest(decided.offsets, committed, fillvalue=0))
-        if offset is not None and known is not None and offset > known
+        if offset is not None and offset > known
     ]
     if beyond:
         raise NotExactError(
             f"group {decided.group!r} has gone on in Kafka after its cut was decided at {decided.decided_at}: its "
             f"offsets of topic {topic.name!r} are {'; '.join(beyond)}. From this cut on it would get what is between "
-            "again. If its consumers in the stream have processed nothing so far, decide again by anew=True (--anew), "
-            "with a new name of the consumer if one was begun"
+            "again. If its consumers in the stream have processed nothing so far, say decide_again=True "
+            "(--decide-again), with a new name of the consumer if one was begun"
         )
 
 
@@ -121,7 +121,7 @@ def _decide(
     group: str,
     most_repeats: int,
     *,
-    anew: bool,
+    decide_again: bool,
 ) -> GroupCut:
     last = cluster.last_offsets(topic)
     offsets = _processed(cluster, topic, group, copy.starts, last)
@@ -140,7 +140,7 @@ def _decide(
         raise _not_exact(topic, group, again, most_repeats)
     cut = cut_after(steps, position)
     _check_alone(client, copy, steps[:position], cut)
-    if anew:
+    if decide_again:
         client.run(ledger.forget_group(group))
     return client.run(
         ledger.decide(

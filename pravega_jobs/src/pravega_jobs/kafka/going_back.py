@@ -49,7 +49,8 @@ def go_back(
         dry_run: find the offsets only.
 
     Raises:
-        TopicCopyError: consumers of the group are at work in Kafka, the group was not cut over, or nothing is copied.
+        TopicCopyError: the group was not cut over, or nothing is copied.
+        GroupAtWorkError: consumers of the group are at work in Kafka.
         NotExactError: the events that the group would get again have more bytes than `most_repeated_bytes`.
         InvalidStreamCutError: the cut is not of the stream.
         PravegaError: a server cannot be reached.

@@ -1,11 +1,11 @@
-"""The operator that copies a topic of Kafka into a stream, exactly once, and gives consumer groups their cuts.
+"""Operators that copy a topic of Kafka into a stream, exactly once, and give its consumer groups their cuts.
 
 Kafka is reached by a connection of the type `kafka`, as Airflow's provider for Kafka has it: its extras are settings of
 librdkafka. That provider need not be installed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 from airflow.sdk import Context
@@ -19,13 +19,47 @@ from airflow_pravega.operators.stream_operator import PravegaStreamOperator
 from airflow_pravega.tasks.arguments import whole_number
 from pravega_jobs.frame_kinds import need
 
+if TYPE_CHECKING:
+    from pravega_jobs.kafka import KafkaCluster
+
 _TYPE: Final = "kafka"
 _KAFKA: Final = "kafka_default"
 # Parts of the names of settings that are secrets, in small letters.
 _SECRETS: Final = ("password", "passphrase", "secret", "token", "user.info", "key.pem", "oauthbearer.config")
 
 
-class PravegaKafkaCopyOperator(PravegaStreamOperator):
+class _KafkaOperator(PravegaStreamOperator):
+    """An operator that works on a topic of Kafka and on the stream that has its copy.
+
+    Args:
+        topic: the topic.
+        timeout: the limit for Kafka's answers, in seconds.
+        kafka_conn_id: id of a connection of the type `kafka`.
+    """
+
+    def __init__(self, *, topic: str, timeout: float = 30.0, kafka_conn_id: str = _KAFKA, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.topic = topic
+        self.timeout = timeout
+        self.kafka_conn_id = kafka_conn_id
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        super().check_arguments(stream, context)
+        need("kafka", "confluent_kafka")
+
+    def cluster(self) -> "KafkaCluster":
+        """The Kafka cluster of the connection.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: the connection cannot work.
+        """
+        from pravega_jobs.kafka import KafkaCluster, KafkaConfig
+
+        return KafkaCluster(KafkaConfig(kafka_settings(self.kafka_conn_id), self.timeout))
+
+
+class PravegaKafkaCopyOperator(_KafkaOperator):
     """Copies what a topic has and the stream has not, exactly once; a task that is killed or tried again adds nothing.
 
     The XCom has the steps of this run, their events and bytes, the offsets up to which the topic is copied, and the
@@ -63,29 +97,22 @@ class PravegaKafkaCopyOperator(PravegaStreamOperator):
     def __init__(
         self,
         *,
-        topic: str,
         behind: Sequence[str] | str = (),
         options: Mapping[str, str] | None = None,
         commit_ledger: str | None = None,
         step_records: int | str = 1_000_000,
         lost: str = "refuse",
-        timeout: float = 30.0,
-        kafka_conn_id: str = _KAFKA,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.topic = topic
         self.behind = behind
         self.options = dict(options or {})
         self.commit_ledger = commit_ledger
         self.step_records = step_records
         self.lost = lost
-        self.timeout = timeout
-        self.kafka_conn_id = kafka_conn_id
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
         super().check_arguments(stream, context)
-        need("kafka", "confluent_kafka")
         whole_number("step_records", self.step_records)
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
@@ -96,9 +123,9 @@ class PravegaKafkaCopyOperator(PravegaStreamOperator):
             PravegaError: a record cannot be copied, or a cluster cannot be reached.
         """
         del context
-        from pravega_jobs.kafka import CopyOptions, KafkaCluster, KafkaConfig, copy_topic
+        from pravega_jobs.kafka import CopyOptions, copy_topic
 
-        cluster = KafkaCluster(KafkaConfig(kafka_settings(self.kafka_conn_id), self.timeout))
+        cluster = self.cluster()
         with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
             done = copy_topic(
                 client,
@@ -114,6 +141,94 @@ class PravegaKafkaCopyOperator(PravegaStreamOperator):
             )
         self.log.info("%s", done)
         return done.to_json()
+
+
+class PravegaKafkaCutOverOperator(_KafkaOperator):
+    """Decides the cut at which the consumers of a group of Kafka continue in the stream, and begins a consumer there.
+
+    The consumers of the group must have ended: as long as some are at work, the task fails and can be tried again. The
+    copy is continued up to the committed offsets, if it is not beyond them, so that the cut is exact. A task that is
+    tried again or cleared gives the same cut, unless the group has gone on in Kafka: that fails it at once, and
+    `pravega kafka cut-over --decide-again` is the way out.
+
+    The XCom has the `group`, its `offsets` in Kafka, the `step` of the copy after which it continues, the `cut`, and
+    `repeats`, the number of records that it gets again.
+
+    Args:
+        topic: the topic. (templated)
+        stream: `scope/stream` that has its copy, or a stream of the connection's default scope. (templated)
+        group: the consumer group of Kafka. (templated)
+        consumer: a consumer of the cut ledger, such as of `PravegaStreamCutSensor`, whose chain begins at the cut; by
+            default none is begun. (templated)
+        cut_ledger: `scope/table` of its cut ledger; by default the one of the scope of the stream. (templated)
+        reader_group: `scope/name` of a reader group of Java's readers that is made and begins at the cut; by default
+            none. (templated)
+        most_repeats: the most records that the group may get again, if no step of the copy ends at its offsets.
+            (templated)
+        timeout: the limit for Kafka's answers, in seconds.
+        kafka_conn_id: id of a connection of the type `kafka`. (templated)
+        pravega_conn_id: id of the connection; its Schema Registry gets the schemas. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "topic",
+        "stream",
+        "group",
+        "consumer",
+        "cut_ledger",
+        "reader_group",
+        "most_repeats",
+        "kafka_conn_id",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        group: str,
+        consumer: str | None = None,
+        cut_ledger: str | None = None,
+        reader_group: str | None = None,
+        most_repeats: int | str = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.group = group
+        self.consumer = consumer
+        self.cut_ledger = cut_ledger
+        self.reader_group = reader_group
+        self.most_repeats = most_repeats
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        super().check_arguments(stream, context)
+        whole_number("most_repeats", self.most_repeats)
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
+        """Decide the cut of the group.
+
+        Raises:
+            ConfigurationError: an argument or the connection cannot work.
+            PravegaError: consumers are at work, the cut is not exact, or a cluster cannot be reached.
+        """
+        del context
+        from pravega_jobs.kafka import cut_over
+
+        cluster = self.cluster()
+        with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
+            decided = cut_over(
+                client,
+                cluster,
+                self.topic,
+                stream,
+                self.group,
+                most_repeats=whole_number("most_repeats", self.most_repeats),
+                consumer=self.consumer,
+                cut_ledger=self.cut_ledger,
+                reader_group=self.reader_group,
+                registry=registry,
+            )
+        self.log.info("group %s continues in %s at %s", self.group, stream, decided.cut)
+        return decided.model_dump(mode="json")
 
 
 def kafka_settings(conn_id: str) -> dict[str, str]:
