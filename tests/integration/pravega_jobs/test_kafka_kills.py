@@ -19,7 +19,7 @@ from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.kafka_topics import cluster, stream
 
 from aiopravega import StreamCut, StreamCutRange
-from aiopravega.errors import GroupAtWorkError
+from aiopravega.errors import GroupAtWorkError, KafkaUnavailableError
 from pravega_jobs.events.writes import EventTally
 from pravega_jobs.kafka import compare_copy, copy_of, copy_topic, cut_over
 from pravega_jobs.kafka.records import read_records
@@ -64,7 +64,11 @@ class Program:
 
 
 def ends(cluster, topic):
-    return sum(cluster.last_offsets(cluster.topic(topic)))
+    """The number of offsets of a topic; 0 while Kafka starts."""
+    try:
+        return sum(cluster.last_offsets(cluster.topic(topic)))
+    except KafkaUnavailableError:
+        return 0
 
 
 def has_more_than(cluster, topic, least):

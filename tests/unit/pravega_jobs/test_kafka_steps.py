@@ -1,11 +1,11 @@
 """Copies of topics without a server: ends of steps, settings that keep secrets, events and routing keys of records."""
 
 import pytest
-from confluent_kafka import Message
+from confluent_kafka import KafkaError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiopravega.errors import ConfigurationError, KafkaUnavailableError, RecordRefusedError
+from aiopravega.errors import ConfigurationError, KafkaUnavailableError, RecordRefusedError, TopicCopyError
 from pravega_jobs.events.batches import EventBatch
 from pravega_jobs.kafka import CopiedPart, CopyOptions, KafkaCluster, KafkaConfig, Routing, Unkept
 from pravega_jobs.kafka.copying import next_ends
@@ -125,3 +125,19 @@ def test_settings_of_the_registry_are_checked_without_secrets(settings, why):
     with pytest.raises(ConfigurationError, match=why) as raised:
         KafkaConfig({"bootstrap.servers": "k", **given})
     assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaUnavailableError),
+        (KafkaError.LEADER_NOT_AVAILABLE, KafkaUnavailableError),
+        (KafkaError.NOT_COORDINATOR, KafkaUnavailableError),
+        (KafkaError.INVALID_PARTITIONS, TopicCopyError),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, TopicCopyError),
+    ],
+)
+def test_errors_of_brokers_that_start_can_pass(code, kind):
+    cluster = KafkaCluster(KafkaConfig({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}))
+    error = cluster.raised(KafkaError(code), "topic 'orders'")
+    assert type(error) is kind

@@ -54,6 +54,11 @@ _FORBIDDEN: Final = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED",
 _UNTRUSTED: Final = "_SSL"
 _UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PART"
 _SILENT: Final = ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN")
+# Errors of brokers that start, or hand partitions and groups over; librdkafka calls few of them retriable.
+_MOVED: Final = ("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE", "OFFSET_NOT_AVAILABLE")
+_GROUP_MOVED: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
+_BUSY: Final = ("REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "UNSTABLE_OFFSET_COMMIT")
+_PASSING: Final = (*_MOVED, *_GROUP_MOVED, *_BUSY, "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +253,7 @@ class KafkaCluster:
             return PermissionDeniedError(message)
         if found.name() == _UNKNOWN:
             return TopicCopyError(f"{message}. Is the name right, and may the account describe the topic?")
-        if found.retriable() or found.name().startswith("_"):
+        if found.name() in _PASSING or found.name().startswith("_"):
             return KafkaUnavailableError(message)
         return TopicCopyError(message)
 
