@@ -108,12 +108,10 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
                     assert producer.process.wait() == 0, log.read_text()
         wait_until(lambda: is_copied(client, stream, 0.3 * RECORDS), log.read_text, every=1.0)
         kills["group"], kills["copy"] = group.kills, copy.kills
-    cut = None
-    while cut is None:  # the member that was killed is dropped after its session
-        try:
-            cut = cut_over(client, cluster, scope, stream, GROUP)
-        except GroupAtWorkError:
-            time.sleep(1)
+    # The group has ended, and its cut is before these.
+    with Program(log, clients, "produce", kafka.bootstrap, scope, EPOCHS, STEP) as producer:
+        assert producer.process.wait() == 0, log.read_text()
+    cut = cut_of_group(client, cluster, scope, stream)
     copied = copy_topic(client, cluster, scope, stream)
     compared = compare_copy(client, cluster, scope, stream)
     topic = cluster.topic(scope)
@@ -143,8 +141,18 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     assert compared.is_same, compared
     assert (compared.total.events, copied.left) == (ends(cluster, scope), 0)
     assert (cut.repeats, after.rows) == (0, rest.rows)
+    assert after.rows.events >= STEP
     assert not any(order.values())
     assert kills == {"kafka": 3, "producer": 3, "group": 3, "copy": 3}
+
+
+def cut_of_group(client, cluster, topic, stream):
+    """The cut of the group; its member that was killed is dropped after its session."""
+    while True:
+        try:
+            return cut_over(client, cluster, topic, stream, GROUP)
+        except GroupAtWorkError:
+            time.sleep(1)
 
 
 def is_copied(client, stream, least):
