@@ -67,7 +67,8 @@ def made(kind: type[BaseOperator]) -> BaseOperator:
         needed["where"] = "$"
     if kind.__name__ == "PravegaRebuildDecisionOperator":
         needed["write_id"] = "totals"
-    if {"group", "streams"} & needed.keys():  # their names stand for the stream
+    # Their names stand for the stream; beside a topic, the group is one of Kafka.
+    if {"group", "streams"} & needed.keys() and "topic" not in needed:
         needed.pop("stream", None)
     with DAG("dag", render_template_as_native_obj=True):
         return kind(task_id="task", **needed)
