@@ -145,10 +145,13 @@ def test_a_report_that_cannot_be_removed_is_named(client, scope, caplog):
     assert f"The report of job is left in {scope}/{TABLE}" in caplog.text
 
 
-def test_a_server_that_is_no_master_is_named():
+@pytest.mark.parametrize(
+    ("status", "said"), [(200, "not the REST server of a Spark master"), (403, "asks for a token")]
+)
+def test_a_server_that_cannot_be_asked_is_named(status, said):
     class Page(BaseHTTPRequestHandler):
         def do_GET(self):
-            self.send_response(200)
+            self.send_response(status)
             self.end_headers()
             self.wfile.write(b"<html>")
 
@@ -158,7 +161,7 @@ def test_a_server_that_is_no_master_is_named():
     with HTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
         drivers = StandaloneDrivers([f"http://127.0.0.1:{server.server_address[1]}"])
-        with pytest.raises(ConfigurationError, match="not the REST server of a Spark master"):
+        with pytest.raises(ConfigurationError, match=said):
             asyncio.run(drivers.status("driver-1"))
     with pytest.raises(PravegaConnectionError, match="no master of Spark answers"):
         asyncio.run(drivers.status("driver-1"))

@@ -27,6 +27,7 @@ from airflow_pravega.spark.submission import (
     environment_with,
     forget_report,
     give_up_driver,
+    hook_from,
 )
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
@@ -213,7 +214,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
     ) -> NoReturn:
         """Submit the program to a standalone cluster, or find it there, and give the worker back, even at its end."""
         client, job, since = work.client, write_name(context), datetime.now(UTC)
-        self._hook = super()._get_hook()
+        self._hook = hook_from(super()._get_hook)
         program = StandaloneProgram.of(self._hook, self.application, job)
         submission = DriverSubmission(client.asynchronous, program, work.stream.scope, job, self.log)
         self._give_up = lambda: client.run(submission.give_up())
@@ -247,14 +248,13 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         seconds: float,
         context: Context,
     ) -> dict[str, Any]:
-        client = work.client
         try:
             result = work.finish(report, seconds, self.log, context)
         except ConfigurationError:
-            client.run(forget_report(client.asynchronous, address, self.log))  # so that a repaired one is run
+            work.client.run(forget_report(work.client.asynchronous, address, self.log))  # so that a repaired one is run
             raise
         self.lineage = work.lineage(result["events"], result["output"])
-        client.run(forget_report(client.asynchronous, address, self.log))
+        work.client.run(forget_report(work.client.asynchronous, address, self.log))
         return result
 
     def _run(
@@ -279,7 +279,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
 
     def _get_hook(self) -> Any:
         """The provider's hook, changed: before each submission the report is expected, and the secrets are set."""
-        hook = super()._get_hook()
+        hook = hook_from(super()._get_hook)
         connection = hook._connection  # noqa: SLF001  # the provider has no public way to read it
         on_cluster = connection["deploy_mode"] == "cluster"
         if on_cluster and connection["master"].startswith(("spark://", "local")):
@@ -296,5 +296,5 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
                 return submit(application, **kwargs)
 
         # The provider calls it for a new job only, and not when it waits for a job that is submitted.
-        hook.submit = submit_work  # type: ignore[method-assign]  # of this one hook
+        hook.submit = submit_work  # of this one hook
         return hook

@@ -129,6 +129,11 @@ def _trusted() -> ssl.SSLContext:
 def _content(server: str, answer: httpx.Response) -> dict[str, Any]:
     if answer.is_server_error:
         raise ServerError(f"{server} answers {answer.status_code}: {answer.text[:200]}")
+    if answer.status_code in {401, 403}:
+        raise ConfigurationError(
+            f"{server} answers {answer.status_code}: it asks for a token (spark.master.rest.filters), which the "
+            "operator does not send. Say deferrable=False and the deploy mode client, or let the master take it without"
+        )
     try:
         found = answer.json()
     except ValueError:

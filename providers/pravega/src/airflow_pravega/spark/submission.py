@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from aiopravega.client import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
-from aiopravega.errors import PravegaError, TableConflictError
+from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
 from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers, StandaloneProgram
 from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import TABLE, JobReports, ReportAddress, Submission
@@ -172,6 +172,24 @@ def check_ended_well(event: Mapping[str, Any], driver: str, *, has_reported: boo
         )
     where = "" if status.worker is None else f" on {status.worker}: its output is in the work folder of that worker"
     raise AirflowException(f"{driver} has ended as {status.state}{where}. {status.message or ''}".rstrip())
+
+
+def hook_from(make: Callable[[], Any]) -> Any:
+    """The hook that Airflow's provider of Spark makes.
+
+    Raises:
+        ConfigurationError: the connection leads to Kubernetes, and Airflow's provider for it is missing.
+    """
+    try:
+        return make()
+    except (NameError, RuntimeError) as error:  # a name of that provider, which the hook uses also if it is missing
+        if "kube" not in str(error):
+            raise
+        raise ConfigurationError(
+            "the connection of Spark leads to Kubernetes, which needs Airflow's provider for it: pip install "
+            "apache-airflow-providers-cncf-kubernetes. With deferrable=True, only drivers on a standalone cluster are "
+            "waited for"
+        ) from error
 
 
 @contextmanager
