@@ -1,6 +1,7 @@
 """The time of N partitions in Dagster: with a run and a process for each, with one for all, with one JVM or many.
 
     python -m benchmarks.dagster_runs
+    python -m benchmarks.dagster_runs --size huge --rounds 1 --way multiprocess --way landed   # 2 GB each
 
 Real are webserver, daemon and code servers, each a process, and the embedded Pravega. Each way reads the same recorded
 ranges, again in each round; the ways take turns, and who goes first changes. One partition by each way comes first,
@@ -15,9 +16,10 @@ processes share, each has its part. Pravega, webserver and daemon are on the sam
 
 import argparse
 import os
+import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +35,7 @@ from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Interval
 from benchmarks import dagster_assets
-from benchmarks.dagster_assets import CONNECT, CONSUMER, EVENT_BYTES, POOL, SCOPE, SIZES, SMALL, Size
+from benchmarks.dagster_assets import CONNECT, CONSUMER, HUGE, POOL, SCOPE, SIZES, SMALL, TABLES, Size
 from benchmarks.measure import Load
 from benchmarks.writers import write_events
 from pravega_emulator import PravegaEmulator
@@ -41,6 +43,7 @@ from pravega_emulator import PravegaEmulator
 _FOLDER: Final = Path(dagster_assets.__file__).parent
 # Two are code locations, too.
 _IN_PROCESS, _MULTIPROCESS, _CONNECT, _ONE_RUN = "in_process", "multiprocess", "connect", "one_run"
+_LANDED: Final = "landed"
 WAYS: Final = {
     _MULTIPROCESS: "a run each, multiprocess executor (the default)",
     _IN_PROCESS: "a run each, in-process executor",
@@ -48,6 +51,7 @@ WAYS: Final = {
     _ONE_RUN: "one run for all (`single_run`), in-process executor",
     _CONNECT: "a run each, in-process, on a Spark Connect server that is up",
     "arrow": "a run each, in-process, `PravegaArrowIOManager`",
+    _LANDED: "a run each, multiprocess executor, landed in a table of Parquet (`build_kept_table`)",
 }
 _RANGE: Final = "dagster/asset_partition_range"
 # Of a code server to which no run belongs: itself, and what Python starts for it.
@@ -110,17 +114,19 @@ def _proportional(process: Path) -> int:
 class Runs:
     """Runs of partitions in all ways, by Dagster's processes."""
 
-    def __init__(self, dagster: Components, connect: SparkConnect, partitions: dict[str, list[str]]) -> None:
-        self._dagster = dagster
+    def __init__(
+        self, dagster: Components, connect: SparkConnect, partitions: dict[str, list[str]], tables: Path
+    ) -> None:
+        self._dagster, self._tables = dagster, tables
         self._trees = {
             _IN_PROCESS: dagster.tree(_IN_PROCESS),
             _MULTIPROCESS: dagster.tree(_MULTIPROCESS),
             _CONNECT: connect.tree,
         }
         self._meters = {name: Meter(tree.process.pid) for name, tree in self._trees.items()}
-        for size in SIZES.values():
-            for name in partitions[size.stream]:
-                dagster.graphql.add_partition(_IN_PROCESS, f"pravega {SCOPE}/{size.stream} {CONSUMER}", name)
+        for stream, names in partitions.items():
+            for name in names:
+                dagster.graphql.add_partition(_IN_PROCESS, f"pravega {SCOPE}/{stream} {CONSUMER}", name)
         assert dagster.graphql.ask(_LIMIT, pool=POOL)["setConcurrencyLimit"]
 
     def _rest(self, server: str) -> None:
@@ -131,7 +137,9 @@ class Runs:
     def run(self, way: str, size: Size, names: Sequence[str]) -> Cost:
         """Materialize some partitions; what it took."""
         graphql = self._dagster.graphql
-        server = _MULTIPROCESS if way == _MULTIPROCESS else _IN_PROCESS
+        server = _MULTIPROCESS if way in (_MULTIPROCESS, _LANDED) else _IN_PROCESS
+        # A table that has the partitions would not read them again.
+        shutil.rmtree(self._tables / f"{way}_{size.stream}", ignore_errors=True)
         counted = [server, _CONNECT] if way == _CONNECT else [server]
         idle = _Watch([self._trees[server]])
         self._rest(server)
@@ -151,20 +159,20 @@ class Runs:
         return Cost(seconds, cpu, (watch.memory - idle.memory) / _MEGABYTE, watch.jvms)
 
 
-def fill(config: PravegaConfig) -> dict[str, list[str]]:
-    """Write the streams, and record the ranges of each; their names."""
+def fill(config: PravegaConfig, sizes: Iterable[Size]) -> dict[str, list[str]]:
+    """Write streams, and record the ranges of each; their names."""
     names: dict[str, list[str]] = {}
     with PravegaClient(config) as client:
         client.create_scope(SCOPE)
         ledger = client.cut_ledger(SCOPE)
         ledger.create()
-        for size in SIZES.values():
+        for size in sizes:
             stream = StreamName(SCOPE, size.stream)
             client.create_stream(stream, ScalingPolicy.fixed(2))
             names[size.stream] = [f"range {number}" for number in range(size.partitions)]
             tail = client.tail(stream)
             for number, name in enumerate(names[size.stream]):
-                write_events(config, stream, Load(size.stream, size.events, EVENT_BYTES))
+                write_events(config, stream, Load(size.stream, size.events, size.event_bytes))
                 start, tail = tail, client.tail(stream)
                 ledger.claim(Interval(CONSUMER, stream, name), StreamCutRange(start, tail), number=number)
     return names
@@ -187,7 +195,7 @@ def _measure(runs: Runs, partitions: dict[str, list[str]], given: argparse.Names
     ways: list[str] = given.way or list(WAYS)
     for way in () if given.cold else ways:
         print("before", way, runs.run(way, SMALL, partitions[SMALL.stream][:1]), flush=True)
-    for size in (size for name, size in SIZES.items() if given.size in (None, name)):
+    for size in (SIZES[name] for name in partitions if given.size in (None, name)):
         names = partitions[size.stream][: given.partitions]
         costs: dict[str, list[Cost]] = {way: [] for way in ways}
         for number in range(given.rounds):
@@ -195,7 +203,7 @@ def _measure(runs: Runs, partitions: dict[str, list[str]], given: argparse.Names
             for way in [*ways[first:], *ways[:first]]:
                 costs[way].append(runs.run(way, size, names))
                 print(size.stream, number, way, costs[way][-1], flush=True)
-        heading = f"{len(names)} partitions of {size.events:,} events of {EVENT_BYTES} bytes"
+        heading = f"{len(names)} partitions of {size.events:,} events of {size.event_bytes:,} bytes"
         print(f"\n{table(heading, costs)}\n", flush=True)
 
 
@@ -212,11 +220,14 @@ def main() -> None:
     print(f"load of the machine before: {os.getloadavg()[0]:.2f}; the logs are in {home}", flush=True)
     (home / _CONNECT).mkdir()
     with PravegaEmulator(full_jit=True) as server, SparkConnect(home / _CONNECT) as connect:
-        partitions = fill(PravegaConfig(controller_uri=server.controller_uri))
+        wanted = [size for size in SIZES.values() if size.stream == given.size or (not given.size and size != HUGE)]
+        first = [] if given.cold or SMALL in wanted else [SMALL]
+        partitions = fill(PravegaConfig(controller_uri=server.controller_uri), [*first, *wanted])
         locations = {name: _FOLDER / f"{name}.py" for name in (_IN_PROCESS, _MULTIPROCESS)}
-        environment = {"PRAVEGA_CONTROLLER_URI": server.controller_uri, CONNECT: connect.url}
+        tables = home / "tables"
+        environment = {"PRAVEGA_CONTROLLER_URI": server.controller_uri, CONNECT: connect.url, TABLES: str(tables)}
         with Components(home, locations, environment) as dagster:
-            _measure(Runs(dagster, connect, partitions), partitions, given)
+            _measure(Runs(dagster, connect, partitions, tables), partitions, given)
     print(f"load of the machine after: {os.getloadavg()[0]:.2f}")
 
 

@@ -1,6 +1,7 @@
 """Assets for the benchmark of Dagster's runs: each counts the bytes of its ranges, and each runs in another way.
 
-Two code locations have these definitions, `in_process` and `multiprocess`, as an executor is that of a location.
+Two code locations have these definitions, `in_process` and `multiprocess`, as an executor is that of a location. One
+more asset lands its ranges in a table, without Spark.
 """
 
 import os
@@ -18,28 +19,31 @@ from dagster_pravega import (
     StreamBatches,
     StreamCutPartitions,
     StreamRead,
+    build_kept_table,
     pravega_stream_spec,
 )
 
 SCOPE: Final = "dagster-runs"
 CONSUMER: Final = "bytes"
 CONNECT: Final = "BENCHMARK_SPARK_CONNECT"  # the variable that has the address of a server
+TABLES: Final = "BENCHMARK_TABLES"  # the variable that has the folder of the tables
 POOL: Final = "one-spark"
-EVENT_BYTES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A stream, its partitions, and the events of each."""
+    """A stream, its partitions, the events of each, and the bytes of an event."""
 
     stream: str
     partitions: int
     events: int
+    event_bytes: int = 100
 
 
 SMALL: Final = Size("small", 8, 10_000)
 LARGE: Final = Size("large", 2, 1_000_000)
-SIZES: Final = {size.stream: size for size in (SMALL, LARGE)}
+HUGE: Final = Size("huge", 2, 2_000_000, 1000)
+SIZES: Final = {size.stream: size for size in (SMALL, LARGE, HUGE)}
 
 ONE_RUN: Final = dg.BackfillPolicy.single_run()
 A_RUN_EACH: Final = dg.BackfillPolicy.multi_run(1)
@@ -47,7 +51,7 @@ A_RUN_EACH: Final = dg.BackfillPolicy.multi_run(1)
 
 def _check(context: dg.AssetExecutionContext, size: Size, rows: int, total: int) -> None:
     expected = size.events * len(context.partition_keys)
-    if (rows, total) != (expected, expected * EVENT_BYTES):
+    if (rows, total) != (expected, expected * size.event_bytes):
         raise RuntimeError(f"{rows:,} rows of {total:,} bytes, and {expected:,} events were expected")
 
 
@@ -78,6 +82,18 @@ def counted(
         pool=pool,
     )
     return decorate(by_arrow if manager == "arrow" else by_spark)
+
+
+def landed(way: str, size: Size) -> dg.AssetsDefinition:
+    """An asset whose partitions are landed in a table of Parquet, by Arrow."""
+    return build_kept_table(
+        dg.AssetKey(size.stream),
+        key=f"{way}_{size.stream}",
+        table=f"parquet:{os.environ[TABLES]}/{way}_{size.stream}",
+        options={"decode": "raw"},
+        partitions_def=StreamCutPartitions(f"{SCOPE}/{size.stream}", consumer=CONSUMER),
+        io_manager_key="arrow",
+    )
 
 
 def definitions(

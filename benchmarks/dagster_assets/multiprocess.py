@@ -4,6 +4,6 @@ from functools import partial
 
 import dagster as dg
 
-from benchmarks.dagster_assets import A_RUN_EACH, counted, definitions
+from benchmarks.dagster_assets import A_RUN_EACH, counted, definitions, landed
 
-defs = definitions(dg.multiprocess_executor, {"multiprocess": partial(counted, policy=A_RUN_EACH)})
+defs = definitions(dg.multiprocess_executor, {"multiprocess": partial(counted, policy=A_RUN_EACH), "landed": landed})

@@ -14,6 +14,7 @@ from dagster_pravega.assets.kept import build_kept_table
 from dagster_pravega.assets.landed import build_landed_asset
 from dagster_pravega.assets.observed import build_observed_stream
 from dagster_pravega.assets.services import build_debezium_server, build_flink_job
+from dagster_pravega.assets.several import build_several_sinks
 from dagster_pravega.automation.conditions import PravegaCondition
 from dagster_pravega.automation.late import PravegaAutomationSensor
 from dagster_pravega.automation.sensor import build_automation_sensor
@@ -114,6 +115,7 @@ __all__ = [
     "build_row_count_check",
     "build_schema_drift_check",
     "build_schema_gate",
+    "build_several_sinks",
     "build_stream_cut_sensor",
     "build_stream_freshness_check",
     "build_stream_lag_check",

@@ -4,7 +4,8 @@ The caller writes the rows into the stream.
 """
 
 import time
-from collections.abc import Callable
+from asyncio import gather
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -25,7 +26,12 @@ class Written:
 
 
 async def finished_write(
-    client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None, generation: int = 1
+    client: PravegaClient,
+    stream: StreamName,
+    write_id: str,
+    ledger: str | None = None,
+    generation: int = 1,
+    others: Collection[StreamName] = (),
 ) -> CommitRecord | None:
     """The record of a write that is done, or None. Writes that a driver decided and left are finished first.
 
@@ -35,17 +41,19 @@ async def finished_write(
         write_id: the name of the write.
         ledger: `scope/table` of the commit ledger; None: the default ledger of the stream's scope.
         generation: the generation of the write.
+        others: the further streams of a write into several.
 
     Raises:
+        SinksError: under the write id, other streams were written to.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         PartialCommitError: an earlier try is in the stream in part, and the rest of it is lost.
         ConfigurationError: `ledger` is not a name.
         PravegaError: the cluster cannot be reached.
     """
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
-    await protocol.finish_unfinished(stream)
+    await gather(*map(protocol.finish_unfinished, (stream, *others)))
     try:
-        job = await protocol.begin(stream, write_id, uuid4(), generation)
+        job = await protocol.begin(stream, write_id, uuid4(), generation, others)
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
     return job.done

@@ -14,7 +14,14 @@ from dagster_pravega.io.arrow_io import StreamBatches
 from dagster_pravega.metadata.columns import arrow_schema, columns_from
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.failures import failing_for_good
-from dagster_pravega.metadata.measures import ERRORS_KEY, ERRORS_TABLE_KEY, EVENTS_KEY, ROWS_KEY, updated_at
+from dagster_pravega.metadata.measures import (
+    ERRORS_KEY,
+    ERRORS_TABLE_KEY,
+    EVENTS_KEY,
+    HELD_ROWS_KEY,
+    ROWS_KEY,
+    updated_at,
+)
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
 from dagster_pravega.metadata.spec import OPTIONS_KEY, AssetLike, asset_key_of
 from dagster_pravega.resources.table_keys import TABLE_KEY, TableKeys
@@ -26,7 +33,6 @@ from pravega_jobs.merging.state import state_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS_KEY: Final = "pravega/rows"
 _UPKEEP_KEY: Final = "pravega/upkeep"
 _LAST: Final = "last"
 
@@ -166,7 +172,7 @@ def build_kept_table(
             done = with_upkeep(done, target, rules, beside)
             context.log.info("%s", done)
             metadata |= {**_described(table, done, rules), **_errors(done, errors)}
-            metadata |= _state(target, None if transform is not None else asset_key_of(stream))
+            metadata |= table_state(target, None if transform is not None else asset_key_of(stream))
             if done.is_empty:
                 metadata[EVENTS_KEY] = 0
             elif rules.merge is None and transform is None:  # rows are events, also if they were not read
@@ -200,7 +206,7 @@ def _described(table: str, done: Kept, rules: KeepRules) -> dict[str, Any]:
     described = {
         TABLE_KEY: table if folder is None else dg.MetadataValue.path(folder),
         ACTION_KEY if rules.merge is None else MERGE_KEY: done.action.value,
-        _ROWS_KEY: done.rows,
+        HELD_ROWS_KEY: done.rows,
         **{f"pravega/{name}": number for name, number in found.items()},
         **({"pravega/new_columns": added} if added else {}),
         **({} if done.holding is None else updated_at(done.holding.landed_at)),
@@ -215,8 +221,8 @@ def _errors(done: Kept, errors: str | None) -> dict[str, Any]:
     return {} if done.errors is None else {ERRORS_KEY: done.errors, ERRORS_TABLE_KEY: errors}
 
 
-def _state(target: LandingTable, stream: dg.AssetKey | None) -> dict[str, Any]:
-    """The columns and the rows of the whole table, if its format has them.
+def table_state(target: LandingTable, stream: dg.AssetKey | None) -> dict[str, Any]:
+    """Metadata of the columns and the rows of a whole table, if its format has them.
 
     `stream` is the asset of the rows; None: a function has changed them.
     """

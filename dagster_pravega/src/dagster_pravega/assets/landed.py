@@ -18,6 +18,7 @@ from dagster_pravega.metadata.measures import (
     ERRORS_KEY,
     ERRORS_TABLE_KEY,
     EVENTS_KEY,
+    HELD_ROWS_KEY,
     ROWS_KEY,
     ROWS_OF_PARTITION_KEY,
     updated_at,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ACTION_KEY: Final = "pravega/landing"
-_ROWS_KEY: Final = "pravega/rows"
 _WAYS: Final = (
     "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
     "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
@@ -163,7 +163,7 @@ def build_landed_asset(
                 metadata[EVENTS_KEY] = done.holding.rows + (found.rows if found is not None else 0)
                 metadata |= columns_from(asset_key_of(stream), of_table.columns)
             events.ranges.finish()
-        return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
+        return dg.MaterializeResult(metadata=metadata, data_version=version_of_rows(events.ranges, generation))
 
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
@@ -284,7 +284,7 @@ def _described(table: str, done: Landed) -> dict[str, Any]:
         TABLE_KEY: table if folder is None else dg.MetadataValue.path(folder),
         ACTION_KEY: done.action.value,
         GENERATION_KEY: done.holding.generation,
-        _ROWS_KEY: done.holding.rows,
+        HELD_ROWS_KEY: done.holding.rows,
         **updated_at(done.holding.landed_at),
     }
 
@@ -295,6 +295,7 @@ def rows_of(table: LandingTable) -> dict[str, Any]:
     return {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
 
 
-def _version(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:
+def version_of_rows(ranges: InputRange, generation: int) -> dg.DataVersion:
     """The data version of a range's rows; a later generation has another version, even of the same range."""
+    of_range = ranges.data_version
     return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")

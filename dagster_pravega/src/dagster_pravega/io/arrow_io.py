@@ -101,7 +101,7 @@ class PravegaArrowIOManager(StreamIOManager):
             hold_size(ranges.stream, ranges.size, f"largest_table={largest:,}", largest, ways)
         options = FrameOptions.parse(ranges.options, READ_BEFORE)
         cuts = [piece.cuts for piece in ranges.pieces]
-        decoding = decoding_of(options, ranges.stream, self._registry, self.pravega.client, cuts)
+        decoding = decoding_of(options, ranges.stream, self.registry, self.pravega.client, cuts)
         context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
         columns = wanted_columns(context, decoding.schema.names)
         if as_lazy is not None:
@@ -137,7 +137,7 @@ class PravegaArrowIOManager(StreamIOManager):
             stream,
             write_id,
             FrameOptions.parse({**self.options, **options_of(context.definition_metadata)}, READ_BEFORE),
-            registry=self._registry,
+            registry=self.registry,
             ledger=self.options.get(LEDGER_OPTION),
             generation=generation,
             claimant=claimant_of(context.run_id, context.step_key),
@@ -151,7 +151,8 @@ class PravegaArrowIOManager(StreamIOManager):
         return arrow_schema(schema_of(obj))
 
     @property
-    def _registry(self) -> "SchemaRegistry | None":
+    def registry(self) -> "SchemaRegistry | None":
+        """The client of the Schema Registry; None: the manager has none."""
         return None if self.schema_registry is None else self.schema_registry.registry
 
 

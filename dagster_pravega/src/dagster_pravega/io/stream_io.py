@@ -1,6 +1,7 @@
 """The base class of the IO managers: ranges of inputs, names and generations of writes, metadata of both."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -194,9 +195,14 @@ class StreamIOManager(ConfigurableIOManager):
         return done
 
 
+def inputs_of_step(run_id: str, step_key: str) -> Mapping[str, tuple[StreamIOManager, InputRange]]:
+    """The inputs that a step of this process has loaded, by their names: the IO manager and the ranges of each."""
+    return _ranges_read.get((run_id, step_key), {})
+
+
 def _inputs(context: OutputContext) -> dict[str, InputRange]:
     """The ranges of a step's inputs, by their names."""
-    return {name: ranges for name, (_, ranges) in _ranges_read.get(_step_of(context), {}).items()}
+    return {name: ranges for name, (_, ranges) in inputs_of_step(*_step_of(context)).items()}
 
 
 def _step_of(context: InputContext | OutputContext) -> _Step:

@@ -25,6 +25,8 @@ from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, plain
 
 EVENTS_KEY: Final = "pravega/events"
+# The rows of an interval that a table holds.
+HELD_ROWS_KEY: Final = "pravega/rows"
 # The errors of a landing or a write, or of all of a table or a stream; the errors table or stream that has them; one.
 ERRORS_KEY: Final = "pravega/errors"
 ERRORS_TABLE_KEY: Final = "pravega/errors_table"
