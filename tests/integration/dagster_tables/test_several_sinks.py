@@ -5,18 +5,20 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
+import pyarrow as pa
 import pytest
+from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, interval_of, key, write_days
 
 from aiopravega import ScalingPolicy, StreamName
-from dagster_pravega import (
-    build_several_sinks,
-    pravega_stream_spec,
-)
+from aiopravega.errors import ConfigurationError
+from dagster_pravega import StreamBatches, build_several_sinks, pravega_stream_spec
 from pravega_jobs.frames import RowsByKey
 from pravega_jobs.landing import holdings
 
 OWNER = "dagster/sinks split"
-READ: dict[str, Any] = {"columns": "id long, region string", "options": {"decode": "json"}}
+JSON = {"decode": "json"}
+READ: dict[str, Any] = {"columns": "id long, region string", "options": JSON}
+WHOLE = {"start": "earliest", "end": "latest"}
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def run(stream, manager, instance):
         others = arguments.pop("others", [])
         result = dg.materialize(
             [pravega_stream_spec(str(stream)), assets, *others],
-            selection=[*assets.keys, *(each.key for each in others)],
+            selection=[*assets.keys, *(each.key for each in others if isinstance(each, dg.AssetsDefinition))],
             instance=instance,
             raise_on_error=False,
             **arguments,
@@ -82,7 +84,10 @@ def split(stream, sinks):
             }
 
         return build_several_sinks(
-            pravega_stream_spec(str(stream)), given.pop("divide", divide), name="split", into=sinks, **READ | given
+            pravega_stream_spec(str(stream)),
+            given.pop("divide", divide),
+            name="split",
+            **{"into": sinks} | READ | given,
         )
 
     return split
@@ -136,10 +141,9 @@ def test_a_run_killed_after_its_write_is_found_by_the_next_run(run, split, order
 def test_a_partition_is_written_once_and_other_rows_need_a_generation(run, split, order, sinks, ids):
     order((0, "east"), (5, "west"))
     days, calls = dg.StaticPartitionsDefinition(["monday"]), []
-    inputs = {"inputs": {"events": {"start": "earliest", "end": "latest"}}}
 
-    def work(rebuild: int = 1, **given: Any) -> Any:
-        config = {"ops": {"split": inputs | {"config": {"rebuild": rebuild}}}}
+    def work(**given: Any) -> Any:
+        config = {"ops": {"split": {"inputs": {"events": WHOLE}}}}
         return run(split(partitions_def=days, calls=calls, **given), partition_key="monday", run_config=config)
 
     first = work()
@@ -148,15 +152,145 @@ def test_a_partition_is_written_once_and_other_rows_need_a_generation(run, split
     assert work()["many"]["pravega/sinks"] == first["many"]["pravega/sinks"]
     assert (len(calls), ids(sinks["few"]), ids(sinks["many"])) == (2, [0], [5])
 
-    def other(orders: pa.Table) -> dict[str, Any]:
-        last = pl.from_arrow(orders)
-        return dict.fromkeys(sinks, orders) | {"lake/last": RowsByKey(last, ["region"], {"order_by": ()})}
-
-    assert "WriteIdReusedError" in work(divide=other)
-    assert ids(sinks["few"]) == [0]
-    del sinks["lake/last"]  # merged rows have no next generation
-
-    def rows(orders: pa.Table) -> dict[str, pa.Table]:
+    def all_rows(orders: pa.Table) -> dict[str, pa.Table]:
         return dict.fromkeys(sinks, orders)
 
-    assert "SinksError" in work(divide=rows)
+    del sinks["lake/last"]
+    assert "SinksError" in work(divide=all_rows)
+    assert ids(sinks["few"]) == [0]
+
+
+def test_the_next_generation_replaces_rows_in_tables_and_adds_to_streams(run, split, order, sinks, ids):
+    order((0, "east"), (5, "west"))
+    days, config = dg.StaticPartitionsDefinition(["monday"]), {"ops": {"split": {"inputs": {"events": WHOLE}}}}
+    del sinks["lake/last"]
+
+    def work(divide: Any, **tags: str) -> Any:
+        assets = split(partitions_def=days, divide=divide)
+        return run(assets, partition_key="monday", run_config=config, tags=tags)
+
+    def all_rows(orders: pa.Table) -> dict[str, pa.Table]:
+        return dict.fromkeys(sinks, orders)
+
+    def first_rows(orders: pa.Table) -> dict[str, pa.Table]:
+        return dict.fromkeys(sinks, orders[:1])
+
+    work(all_rows)
+    assert "WriteIdReusedError" in work(first_rows)
+    again = work(first_rows, **{"pravega/rebuild": "2"})
+    assert (again["few"]["pravega/generation"], again["lake/all"]["pravega/rows"]) == (2, 1)
+    assert (ids(sinks["many"]), [each.rows for each in holdings(sinks["lake/all"])]) == ([0, 0, 5], [1])
+
+
+def test_a_column_divides_rows_and_its_neighbours_have_their_lineage(run, order, sinks, contents, stream):
+    into = {"east": sinks["few"], "west": sinks["many"]}
+    assets = build_several_sinks(str(stream).split("/"), "region", name="split", into=into, key_prefix="by", **READ)
+    order((1, "east"), (2, "west"), (3, "west"))
+    done = run(assets)
+    assert {key: each["pravega/events"] for key, each in done.items()} == {"by/east": 1, "by/west": 2}
+    assert contents(StreamName.parse(into["west"])) == ['{"id":2}', '{"id":3}']
+    [column] = done["by/east"]["dagster/column_schema"].columns
+    lineage = done["by/east"]["dagster/column_lineage"].deps_by_column
+    assert (column.name, [each.asset_key.path[-1] for each in lineage["id"]]) == ("id", ["rides"])
+    order((4, "north"))
+    assert "has 'north' in column 'region', for which no stream is given" in run(assets)
+
+
+def test_an_asset_reads_what_its_run_has_written(run, split, order):
+    order((0, "east"), (4, "west"), (5, "west"))
+    read: list[int] = []
+
+    @dg.asset(
+        ins={
+            "many": dg.AssetIn(
+                input_manager_key="pravega_arrow", metadata={"pravega/options": JSON, "pravega/columns": "id long"}
+            )
+        }
+    )
+    def numbers(many: StreamBatches) -> dg.MaterializeResult[None]:
+        read.extend(many.reader.read_all()["id"].to_pylist())
+        return many.done()
+
+    for _ in range(2):
+        done = run(split(), others=[numbers])
+        assert done["numbers"]["pravega/events"] == len(read)
+        order((6, "west"))
+        assert sorted(read) in ([4, 5], [6])
+        read.clear()
+
+
+def test_rows_with_errors_are_letters_of_the_same_write(run, split, order, sinks, contents, client, stream, scope):
+    sinks.pop("lake/all")
+    sinks.pop("lake/last")
+    order((0, "east"), (5, "west"))
+    with client.writer(stream) as writer:
+        writer.write(b"no json")
+
+    def divide(orders: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
+        few = pl.col("id") < 2
+        return {"few": orders.filter(few), "many": orders.filter(~few | pl.col("id").is_null())}
+
+    options = JSON | {"on_error": "dead"}
+    given = {"divide": divide, "options": options, "errors": f"stream:{scope}/dead"}
+    assert "TooManyErrorsError" in run(split(most_errors="10%", **given))
+    done = run(split(most_errors="50%", **given))
+    assert [done[each]["pravega/errors"] for each in sinks] == [0, 1]
+    [letter] = map(json.loads, contents(StreamName(scope, "dead")))
+    assert (letter["_consumer"], letter["reason"] != "") == (OWNER, True)
+
+
+def test_a_day_of_event_times_is_an_interval_of_all_sinks(run, sinks, client, scope, contents):
+    timed = write_days(client, scope)
+    into = {"day": sinks["few"], "lake": sinks["lake/all"]}
+
+    def both(events: pa.Table) -> dict[str, pa.Table]:
+        return dict.fromkeys(into, events)
+
+    spec = pravega_stream_spec(str(timed), options=OPTIONS)
+    assets = build_several_sinks(spec, both, name="days", into=into, partitions_def=DAYS)
+    for day in (1, 2):
+        done = run(assets, partition_key=key(day), others=[spec])
+        assert done["lake"]["dagster/partition_row_count"] == len(HOURS)
+        assert done["day"]["pravega/write_id"] == f"dagster/sinks days {interval_of(day)}"
+    found = sorted(json.loads(each)["at"] for each in contents(StreamName.parse(into["day"])))
+    assert found == sorted(at(day, hour) for hour in HOURS for day in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        ([], "the function has returned list, but must return a mapping with rows for each of"),
+        ({"few": pa.table({"id": [1]})}, r"the function has returned ['few'], but must return"),
+    ],
+)
+def test_other_results_are_refused_before_anything_is_written(run, split, made, says, sinks, ids):
+    found = run(split(divide=lambda _: made))
+    assert says in found
+    assert ids(sinks["few"]) == []
+
+
+@pytest.mark.parametrize(
+    ("into", "given", "says"),
+    [
+        ({"a": "parquet:/orders"}, {}, "must name at least one stream"),
+        ({"a": "shop/a", "b": "shop/a"}, {}, "and each sink once"),
+        ({"a": "shop/a", "b": "b"}, {}, "b"),
+        ({"a": "shop/a", "b": "parquet:/b"}, {"divide": "region"}, "divides rows among streams, and into has tables"),
+        ({"a": "shop/a"}, {"output_options": {"errors": "stream:shop/dead"}}, "give it as an argument of its own"),
+        ({"a": "shop/a"}, {"most_errors": 1}, "errors"),
+        ({"a": "shop/a"}, {"errors": "delta:/dead"}, "stream"),
+        ({"a": "shop/a"}, {"since": "yesterday"}, "must be one of last, latest"),
+        ({"a": "shop/a"}, {"since": "last", "partitions_def": DAYS}, "both partitions_def and since"),
+    ],
+)
+def test_sinks_that_cannot_work_are_refused_when_they_are_loaded(into, given, says):
+    with pytest.raises(ConfigurationError, match=says):
+        build_several_sinks("rides", given.pop("divide", dict), name="split", into=into, **given)
+
+
+def test_a_parameter_whose_type_is_not_there_is_refused_by_name():
+    def divide(orders: "Unknown") -> dict[str, Any]:  # noqa: F821
+        return {"a": orders}
+
+    with pytest.raises(ConfigurationError, match="'Unknown' is not defined.: import it, and not for type checkers"):
+        build_several_sinks("rides", divide, name="split", into={"a": "shop/a"})

@@ -126,4 +126,6 @@ def _type_of(divide: Callable[[Any], Mapping[str, Any]] | str) -> Any:
             f"the type of the function's parameter is not known when it is loaded ({error}): import it, and not for "
             "type checkers only"
         ) from None
+    except TypeError:  # a callable object, such as a partial function
+        return None
     return next(iter(hints.values()), None)
