@@ -44,6 +44,7 @@ BLOCKS_ELSEWHERE: Final = {
     "dagster-tables 3": "tests/unit/dagster_pravega/test_cdc_component.py",
     "dagster-tables 5": "tests/unit/dagster_pravega/test_cdc_component.py",
     "several-sinks 4": "tests/integration/airflow_pravega/test_frame_sinks.py",
+    "several-sinks 5": "tests/integration/dagster_tables/test_several_sinks.py",
     "dead-letters 4": "tests/integration/airflow_pravega/test_frame_errors.py",
     "dead-letters 5": "tests/integration/dagster_tables/test_dead_letters.py",
     "keep-table 1": "tests/integration/airflow_pravega/test_keep_table.py",

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, interval_of, key, write_days
+from tests.pages.blocks import blocks_of
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.errors import ConfigurationError
@@ -140,7 +141,8 @@ def test_a_run_killed_after_its_write_is_found_by_the_next_run(run, split, order
 
 def test_a_partition_is_written_once_and_other_rows_need_a_generation(run, split, order, sinks, ids):
     order((0, "east"), (5, "west"))
-    days, calls = dg.StaticPartitionsDefinition(["monday"]), []
+    days = dg.StaticPartitionsDefinition(["monday"])
+    calls: list[int] = []
 
     def work(**given: Any) -> Any:
         config = {"ops": {"split": {"inputs": {"events": WHOLE}}}}
@@ -278,6 +280,7 @@ def test_other_results_are_refused_before_anything_is_written(run, split, made, 
         ({"a": "shop/a", "b": "parquet:/b"}, {"divide": "region"}, "divides rows among streams, and into has tables"),
         ({"a": "shop/a"}, {"output_options": {"errors": "stream:shop/dead"}}, "give it as an argument of its own"),
         ({"a": "shop/a"}, {"most_errors": 1}, "errors"),
+        ({"a": "shop/a"}, {"divide": "region", "errors": "stream:shop/dead"}, "divides rows, and then there are no"),
         ({"a": "shop/a"}, {"errors": "delta:/dead"}, "stream"),
         ({"a": "shop/a"}, {"since": "yesterday"}, "must be one of last, latest"),
         ({"a": "shop/a"}, {"since": "last", "partitions_def": DAYS}, "both partitions_def and since"),
@@ -289,8 +292,25 @@ def test_sinks_that_cannot_work_are_refused_when_they_are_loaded(into, given, sa
 
 
 def test_a_parameter_whose_type_is_not_there_is_refused_by_name():
-    def divide(orders: "Unknown") -> dict[str, Any]:  # noqa: F821
+    def divide(orders: Any) -> dict[str, Any]:
         return {"a": orders}
 
+    divide.__annotations__["orders"] = "Unknown"  # as after an import under TYPE_CHECKING
     with pytest.raises(ConfigurationError, match="'Unknown' is not defined.: import it, and not for type checkers"):
         build_several_sinks("rides", divide, name="split", into={"a": "shop/a"})
+
+
+def test_the_code_of_the_page_divides_what_came(client, scope, pravega_config, tmp_path, monkeypatch, instance):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    code = blocks_of("several-sinks")[4].code.replace("examples/", f"{scope}/").replace("/data", str(tmp_path))
+    for name in ("flights", "punctual", "delayed"):
+        client.create_stream(f"{scope}/{name}")
+    with client.writer(f"{scope}/flights") as writer:
+        writer.write_many([json.dumps({"carrier": "AA", "delay": delay}).encode() for delay in (5, 60, 90)])
+    names: dict[str, Any] = {}
+    exec(code, names)
+    done = names["defs"].resolve_implicit_global_asset_job_def().execute_in_process(instance=instance)
+    events = done.get_asset_materialization_events()
+    assert {event.asset_key.to_user_string() for event in events} == {"punctual", "delayed", "lake/flights"}
+    counts = {"punctual": 1, "delayed": 2, "lake/flights": 3}
+    assert [event.materialization.metadata["pravega/sinks"].value for event in events] == [counts] * 3

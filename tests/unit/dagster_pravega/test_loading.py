@@ -22,6 +22,7 @@ from dagster_pravega import (
     build_observed_stream,
     build_row_count_check,
     build_schema_drift_check,
+    build_several_sinks,
     build_stream_cut_sensor,
     build_stream_freshness_check,
     build_stream_lag_check,
@@ -52,6 +53,7 @@ def of_stream(name: str) -> dg.Definitions:
             of_day,
             build_landed_asset(spec, key=["lake", name], table=f"parquet:/lake/{name}", since="last"),
             build_kept_table(spec, key=["kept", name], table=f"delta:/kept/{name}"),
+            build_several_sinks(spec, "page", name=f"by_page_{name}", into={"/": "shop/root"}, key_prefix=name),
             build_cdc_asset(spec, key=["like", name], table=f"delta:/like/{name}", key_of_rows="id", since="last"),
         ],
         asset_checks=[

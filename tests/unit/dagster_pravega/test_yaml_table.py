@@ -157,6 +157,7 @@ IN_PYTHON_ONLY = {
     "build_row_count_check",
     "build_schema_drift_check",
     "build_schema_gate",
+    "build_several_sinks",
     "build_table_upkeep",
     "pravega_output",
     "build_complete_partitions_sensor",

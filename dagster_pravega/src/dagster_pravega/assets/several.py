@@ -81,7 +81,7 @@ def build_several_sinks(
         output_options: of the events that are written, as `OutputOptions`, for all streams. The schema registry and
             the commit ledger are those of the IO manager.
         errors: an errors stream, `stream:scope/name`, for rows with an error in the column `_error`, as reads with
-            `on_error` as `dead` give it, by the same decision.
+            `on_error` as `dead` give it, by the same decision. Not of rows that a column divides.
         most_errors: the most errors that each stream may have, such as `100` or `1%` of its rows.
         event_pointer: the column of pointers, as reads with `metadata_columns` as `event_pointer` give it: the events
             of rows that cannot be events of their stream become errors, too.

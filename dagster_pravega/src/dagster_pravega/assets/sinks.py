@@ -68,6 +68,11 @@ class Sinks:
         twice = [each for each in given if str(each).lower() in ERRORS_OPTIONS]
         if twice:
             raise ConfigurationError(f"output_options has {twice[0]!r}: give it as an argument of its own")
+        if isinstance(divide, str) and (errors is not None or event_pointer is not None):
+            raise ConfigurationError(
+                f"column {divide!r} divides rows, and then there are no errors: give a function that returns the rows "
+                "of each sink, with the column _error"
+            )
         check_errors(errors, most_errors)
         if errors is not None:
             check_write_errors(errors)
