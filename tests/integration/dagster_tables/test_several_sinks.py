@@ -241,6 +241,25 @@ def test_rows_with_errors_are_letters_of_the_same_write(run, split, order, sinks
     assert (letter["_consumer"], letter["reason"] != "") == (OWNER, True)
 
 
+def test_what_a_column_cannot_divide_belongs_to_the_stream_that_is_named(
+    run, order, sinks, contents, client, stream, scope
+):
+    into = {"east": sinks["few"], "west": sinks["many"]}
+    order((1, "east"), (2, "west"))
+    with client.writer(stream) as writer:
+        writer.write(b"no json")
+    given = {"columns": READ["columns"], "options": JSON | {"on_error": "dead"}, "errors": f"stream:{scope}/dead"}
+    spec = pravega_stream_spec(str(stream))
+
+    assert "name the stream that such errors belong to" in run(
+        build_several_sinks(spec, "region", name="split", into=into, **given)
+    )
+    done = run(build_several_sinks(spec, "region", name="split", into=into, errors_of="west", **given))
+    assert [done[each]["pravega/errors"] for each in into] == [0, 1]
+    assert [column.name for column in done["west"]["dagster/column_schema"].columns] == ["id"]
+    assert [json.loads(each)["reason"] != "" for each in contents(StreamName(scope, "dead"))] == [True]
+
+
 def test_a_day_of_event_times_is_an_interval_of_all_sinks(run, sinks, client, scope, contents):
     timed = write_days(client, scope)
     into = {"day": sinks["few"], "lake": sinks["lake/all"]}
@@ -280,7 +299,7 @@ def test_other_results_are_refused_before_anything_is_written(run, split, made, 
         ({"a": "shop/a", "b": "parquet:/b"}, {"divide": "region"}, "divides rows among streams, and into has tables"),
         ({"a": "shop/a"}, {"output_options": {"errors": "stream:shop/dead"}}, "give it as an argument of its own"),
         ({"a": "shop/a"}, {"most_errors": 1}, "errors"),
-        ({"a": "shop/a"}, {"divide": "region", "errors": "stream:shop/dead"}, "divides rows, and then there are no"),
+        ({"a": "shop/a"}, {"divide": "region", "errors_of": "a"}, "must be a name of into, beside errors and a column"),
         ({"a": "shop/a"}, {"errors": "delta:/dead"}, "stream"),
         ({"a": "shop/a"}, {"since": "yesterday"}, "must be one of last, latest"),
         ({"a": "shop/a"}, {"since": "last", "partitions_def": DAYS}, "both partitions_def and since"),

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow.compute import field
 from tests.integration.conftest import client, scope
@@ -15,7 +16,7 @@ from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError, TooManyErrorsError, WriteIdReusedError
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
 from aiopravega.schema.open import register_schema
-from pravega_jobs.frames import range_of, read_arrow, write_arrow, write_streams
+from pravega_jobs.frames import range_of, read_arrow, write_arrow, write_by_column, write_streams
 
 __all__ = ["client", "environment", "events", "scope"]
 READ: dict[str, Any] = {
@@ -157,3 +158,49 @@ def test_each_stream_of_a_write_has_its_errors(client, scope, orders, events):
         write()
     with pytest.raises(ConfigurationError, match="the rows have the column '_error'"):
         write(errors=None, event_pointer=None)
+
+
+def test_rows_that_a_stream_refuses_are_its_letters_when_a_column_divides_them(
+    client, scope, orders, registry, events, tmp_path, monkeypatch
+):
+    clean, cheap = StreamName(scope, "clean"), StreamName(scope, "cheap")
+    for stream in (clean, cheap):
+        schema = SchemaInfo.of(SchemaFormat.AVRO, "Order", json.dumps(ORDER))
+        registry.run(register_schema(registry.asynchronous, stream, schema))
+    rows = read_arrow(range_of(client, orders), **READ).read_all()
+    is_bad = rows["_error"].is_valid()
+    halves = pc.if_else(pc.less(rows["id"], 20), "low", "high")
+    divided = rows.append_column("half", pc.if_else(is_bad, None, halves))
+
+    def write(**given):
+        arguments = {"errors": f"stream:{scope}/dead", "event_pointer": "event_pointer", "errors_of": clean} | given
+        streams = {"low": clean, "high": cheap}
+        read = divided.to_reader(max_chunksize=9)
+        return write_by_column(client, read, "half", streams, "halves", registry=registry, encode="auto", **arguments)
+
+    with pytest.raises(ConfigurationError, match="has no value in column 'half' .*: name the stream"):
+        write(errors_of=None)
+    with pytest.raises(ConfigurationError, match="errors_of is .*dead, but must be a stream of the write"):
+        write(errors_of=f"{scope}/dead")
+    with pytest.raises(ConfigurationError, match="event_pointer='event_pointer' needs errors"):
+        write(errors=None, errors_of=None)
+    with pytest.raises(TooManyErrorsError, match="3 of 21 rows are errors"):
+        write(most_errors=2)
+    assert (events(clean), events(cheap), client.written(clean, "halves")) == ([], [], [])
+    record = write().record
+    assert not write().by_this_try
+    # Two of each half have no price, and one of the events is not JSON.
+    assert {each: record.of(each).errors.rows for each in record.streams} == {cheap: 2, clean: 3}
+    assert (record.of(clean).total_events, record.of(cheap).total_events) == (18, 18)
+    letters = [json.loads(each) for each in events(StreamName(scope, "dead"))]
+    assert len({letter["pointer"] for letter in letters}) == 5
+    assert sorted(states(clean) + states(cheap)) == [("halves", 1, "counted", 2), ("halves", 1, "counted", 3)]
+    (tmp_path / "mending.py").write_text(
+        "import pyarrow as pa, pyarrow.compute as pc\n\n"
+        "def mend(rows: pa.Table) -> pa.Table:\n"
+        "    return rows.set_column(1, 'price', pc.fill_null(rows['price'], 1.0))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    options = ("-o", "decode=json", "-o", "columns=id long, price double")
+    assert run("dead", "replay", f"stream:{cheap}", *options, "--with", "mending:mend", "--yes")[0] == 0
+    assert len(events(cheap)) == 20

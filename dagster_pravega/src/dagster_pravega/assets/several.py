@@ -36,6 +36,7 @@ def build_several_sinks(
     errors: str | None = None,
     most_errors: int | str | None = None,
     event_pointer: str | None = None,
+    errors_of: str | None = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     since: str | None = None,
     consumer: str | None = None,
@@ -81,10 +82,12 @@ def build_several_sinks(
         output_options: of the events that are written, as `OutputOptions`, for all streams. The schema registry and
             the commit ledger are those of the IO manager.
         errors: an errors stream, `stream:scope/name`, for rows with an error in the column `_error`, as reads with
-            `on_error` as `dead` give it, by the same decision. Not of rows that a column divides.
+            `on_error` as `dead` give it, by the same decision.
         most_errors: the most errors that each stream may have, such as `100` or `1%` of its rows.
         event_pointer: the column of pointers, as reads with `metadata_columns` as `event_pointer` give it: the events
             of rows that cannot be events of their stream become errors, too.
+        errors_of: of a column that divides rows: the name in `into` of the stream that rows with an error belong to,
+            which have no value there. None: such a row fails the run.
         partitions_def: partitions of all assets, as an input of the stream reads them. By default each run takes what
             came since the last one.
         since: the start of the first run, without `partitions_def`: `last` (the head, by default) or `latest`.
@@ -101,7 +104,9 @@ def build_several_sinks(
     keys = TableKeys(database_key, catalog_key, store_key)
     prefix = [key_prefix] if isinstance(key_prefix, str) else list(key_prefix)
     upstream = asset_key_of(stream)
-    sinks = Sinks.of(divide, into, prefix, keys, upstream, errors, most_errors, event_pointer, output_options)
+    sinks = Sinks.of(
+        divide, into, prefix, keys, upstream, errors, most_errors, event_pointer, errors_of, output_options
+    )
     if partitions_def is None:
         since = since or _LAST
     consumer = consumer_of_assets([f"sinks {name}"]) if consumer is None else consumer

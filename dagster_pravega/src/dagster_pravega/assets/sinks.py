@@ -32,6 +32,7 @@ class Sinks:
     errors: str | None
     most_errors: int | str | None
     event_pointer: str | None
+    errors_of: str | None
     options: Mapping[str, Any]
 
     @classmethod
@@ -45,6 +46,7 @@ class Sinks:
         errors: str | None,
         most_errors: int | str | None,
         event_pointer: str | None,
+        errors_of: str | None,
         options: Mapping[str, Any] | None,
     ) -> "Sinks":
         """Check the sinks; no server is asked.
@@ -68,16 +70,28 @@ class Sinks:
         twice = [each for each in given if str(each).lower() in ERRORS_OPTIONS]
         if twice:
             raise ConfigurationError(f"output_options has {twice[0]!r}: give it as an argument of its own")
-        if isinstance(divide, str) and (errors is not None or event_pointer is not None):
+        if errors_of is not None and (not isinstance(divide, str) or errors is None or errors_of not in targets):
             raise ConfigurationError(
-                f"column {divide!r} divides rows, and then there are no errors: give a function that returns the rows "
-                "of each sink, with the column _error"
+                f"errors_of is {errors_of!r}, but must be a name of into, beside errors and a column that divides the "
+                "rows"
             )
         check_errors(errors, most_errors)
         if errors is not None:
             check_write_errors(errors)
         specs = [_spec(dg.AssetKey([*prefix, *each.split("/")]), text, keys) for each, text in into.items()]
-        return cls(divide, targets, specs, keys, upstream, _type_of(divide), errors, most_errors, event_pointer, given)
+        return cls(
+            divide,
+            targets,
+            specs,
+            keys,
+            upstream,
+            _type_of(divide),
+            errors,
+            most_errors,
+            event_pointer,
+            errors_of,
+            given,
+        )
 
     @property
     def keys(self) -> list[dg.AssetKey]:

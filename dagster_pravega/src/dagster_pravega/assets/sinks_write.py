@@ -27,7 +27,7 @@ from dagster_pravega.resources.table_keys import TABLE_KEY
 from pravega_jobs.landing import LandingTable, folder_of
 from pravega_jobs.landing.land import landing_of
 from pravega_jobs.landing.rules import Holding
-from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.spark.options import ERROR, LEDGER_OPTION
 from pravega_jobs.writes import Written, finished_write, write_unless_done
 
 INPUT: Final = "events"
@@ -97,9 +97,10 @@ class SinksWrite:
 
         column = self._sinks.divide
         if isinstance(column, str):
-            kept = [field for field in rows.schema if field.name != column]
-            divided = arrow_schema(rows.schema.empty_table().select([field.name for field in kept]).schema)
-            divided |= columns_from(self._sinks.upstream, [field.name for field in kept])
+            dropped = (column, ERROR, self._sinks.event_pointer)
+            kept = [name for name in rows.schema.names if name not in dropped]
+            divided = arrow_schema(rows.schema.empty_table().select(kept).schema)
+            divided |= columns_from(self._sinks.upstream, kept)
             return dict.fromkeys(self._sinks.targets, divided)
         tables = {each: made.rows if isinstance(made, RowsByKey) else made for each, made in rows.items()}
         return {each: arrow_schema(schema_of(table)) for each, table in tables.items()}
@@ -136,22 +137,23 @@ class SinksWrite:
             "ledger": self._ledger,
             "generation": self._generation,
             "claimant": self._claimant,
+            "errors": sinks.errors,
+            "most_errors": sinks.most_errors,
+            "event_pointer": sinks.event_pointer,
+            "consumer": interval.consumer,
+            "interval": interval.name,
             **of_manager,
             **sinks.options,
         }
         if isinstance(sinks.divide, str):
-            write_by_column(self._client, rows, sinks.divide, sinks.streams, self._write_id, **given)
+            owner = None if sinks.errors_of is None else sinks.streams[sinks.errors_of]
+            write_by_column(self._client, rows, sinks.divide, sinks.streams, self._write_id, errors_of=owner, **given)
             return
         by_sink = {self._target(sinks.targets[each]): made for each, made in rows.items()}
         write_streams(
             self._client,
             cast("Mapping[StreamName | LandingTable | str, Any]", by_sink),
             self._write_id,
-            errors=sinks.errors,
-            most_errors=sinks.most_errors,
-            event_pointer=sinks.event_pointer,
-            consumer=interval.consumer,
-            interval=interval.name,
             cuts=interval.cuts.to_json() | self._times,
             **given,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aiopravega.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from pravega_jobs.frames.by_column import write_by_column
     from pravega_jobs.frames.read import (
         LARGEST_TABLE,
         StreamRange,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
         read_table,
     )
     from pravega_jobs.frames.scan import scan_duckdb, scan_polars
-    from pravega_jobs.frames.several import RowsByKey, write_by_column, write_streams
+    from pravega_jobs.frames.several import RowsByKey, write_streams
     from pravega_jobs.frames.write import write_arrow
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "by_column": ("write_by_column",),
         "read": (
             "LARGEST_TABLE",
             "StreamRange",
@@ -51,7 +53,7 @@ __getattr__, __dir__ = lazy_names(
             "read_table",
         ),
         "scan": ("scan_duckdb", "scan_polars"),
-        "several": ("RowsByKey", "write_by_column", "write_streams"),
+        "several": ("RowsByKey", "write_streams"),
         "write": ("write_arrow",),
     },
 )

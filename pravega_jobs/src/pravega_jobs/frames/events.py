@@ -59,18 +59,26 @@ class EventMaker:
         """
         before = 0
         for whole in rows:
-            parts = [(whole, pa.nulls(0, pa.string()))] if refusals is None else refusals.checked(whole)
-            for part, pointers in parts:
-                for first in range(0, part.num_rows, _MOST_ROWS):
-                    batch = part.slice(first, _MOST_ROWS)
-                    batch = batch if batch.schema.equals(self.schema) else batch.cast(self.schema)
-                    if refusals is None:
-                        yield self._made(batch, before + first)
-                    else:
-                        yield from self._taken(batch, pointers[first : first + _MOST_ROWS], before + first, refusals)
+            yield from self.events_of(whole, before, refusals)
             before += whole.num_rows
         if refusals is not None:
             refusals.finish()
+
+    def events_of(self, whole: pa.RecordBatch, before: int, refusals: Refusals | None) -> Iterator[EventBatch]:
+        """The events of some rows, before which there are others; `refusals` is not finished.
+
+        Raises:
+            ConfigurationError: as of `batches`.
+        """
+        parts = [(whole, pa.nulls(0, pa.string()))] if refusals is None else refusals.checked(whole)
+        for part, pointers in parts:
+            for first in range(0, part.num_rows, _MOST_ROWS):
+                batch = part.slice(first, _MOST_ROWS)
+                batch = batch if batch.schema.equals(self.schema) else batch.cast(self.schema)
+                if refusals is None:
+                    yield self._made(batch, before + first)
+                else:
+                    yield from self._taken(batch, pointers[first : first + _MOST_ROWS], before + first, refusals)
 
     def _made(self, batch: pa.RecordBatch, first: int) -> EventBatch:
         events = self.make(batch)
@@ -134,8 +142,11 @@ def batches_by_column(
     streams: Mapping[str, StreamName],
     options: FrameOptions,
     registry: SchemaRegistry | None,
+    refusals: Mapping[StreamName, Refusals],
 ) -> Iterator[tuple[StreamName, EventBatch]]:
     """The events of a table, each with the stream of the value that its row has in a column.
+
+    `refusals` take the rows that a stream refuses; of a stream that has none, such a row fails the write.
 
     Raises:
         ConfigurationError: there is no such column of texts, or a value has no stream; or as `event_maker`.
@@ -161,10 +172,14 @@ def batches_by_column(
             if of_value.num_rows:
                 stream = streams[value]
                 if stream not in makers:
-                    makers[stream] = event_maker(others.schema, options, stream, registry)
-                for made in makers[stream].batches([of_value]):
+                    refused = refusals.get(stream)
+                    columns = others.schema if refused is None else refused.columns(others.schema)
+                    makers[stream] = event_maker(columns, options, stream, registry)
+                for made in makers[stream].events_of(of_value, 0, refusals.get(stream)):
                     yield stream, made
         before += batch.num_rows
+    for each in refusals.values():
+        each.finish()
 
 
 def event_maker(

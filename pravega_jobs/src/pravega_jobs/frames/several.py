@@ -5,7 +5,7 @@ decides, and the tables show their rows. A job that dies in between is run again
 interval whether it has the rows. Only then the record says that all of the write is visible.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack, cast
@@ -17,9 +17,8 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import TableSink, ledger_name
 from aiopravega.names import StreamName
 from pravega_jobs.events.batches import EventBatch, write_to_streams
-from pravega_jobs.frames.events import batches_by_column
 from pravega_jobs.frames.options import WriteOptions
-from pravega_jobs.frames.write import events_of, parsed_options, without_errors
+from pravega_jobs.frames.write import events_of, parsed_options
 from pravega_jobs.landing import LandingTable, table_of
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.land import landing_of, staged_rows
@@ -105,14 +104,10 @@ def write_streams(
     """
     parsed = parsed_options(options)
     tables = _tables(rows, cuts, consumer, interval, generation)
-    named = _named({cast("StreamName", sink): given for sink, given in rows.items() if not _is_table(sink)})
+    named = named_streams({cast("StreamName", sink): given for sink, given in rows.items() if not _is_table(sink)})
     for table in named.values():
         check_table(table)
-    found = {
-        stream: errors_of_write(client, stream, write_id, generation, errors, most_errors, consumer, interval)
-        for stream in named
-    }
-    beside = {stream: each for stream, each in found.items() if each is not None}
+    beside = errors_beside(client, named, write_id, generation, errors, most_errors, consumer, interval)
 
     def batches() -> Iterator[tuple[StreamName, EventBatch]]:
         for stream, table in named.items():
@@ -138,48 +133,25 @@ def write_streams(
     return replace(written, record=commits.landed(written.record))
 
 
-def write_by_column(
+def errors_beside(
     client: PravegaClient,
-    rows: Any,
-    column: str,
-    streams: Mapping[str, StreamName | str],
+    streams: Iterable[StreamName],
     write_id: str,
-    *,
-    registry: SchemaRegistry | None = None,
-    ledger: str | None = None,
-    generation: int = 1,
-    claimant: str | None = None,
-    **options: Unpack[WriteOptions],
-) -> Written:
-    """Write the rows of one table to several streams by the values of a column, as `write_streams` does.
-
-    The table is read once. The column is not a part of the events.
-
-    Args:
-        client: a connected client.
-        rows: a table, as `write_arrow` takes it.
-        column: the column (text) that says where a row goes.
-        streams: the stream of each value; all of them are streams of the write, also those that get no rows.
-        write_id: the name of the write.
-        registry: the Schema Registry, for `encode="auto"`, by the newest schema of each stream's group.
-        ledger: `scope/table` of the commit ledger; None: the default ledger of the scope that all streams are in.
-        generation: the generation of the write.
-        claimant: the work that writes, for the record.
-        options: as of `write_arrow`.
-
-    Raises:
-        ConfigurationError: there is no such column, or a row has a value that has no stream; nothing was written then.
-        PravegaError: as of `write_streams`.
-    """
-    parsed = parsed_options(options)
-    check_table(rows)
-    by_value = {value: StreamName.of(stream) for value, stream in streams.items()}
-    named = _named({stream: value for value, stream in by_value.items()})
-    batches = batches_by_column(without_errors(rows), column, by_value, parsed, registry)
-    return write_to_streams(client, [*named], write_id, batches, ledger, generation, claimant)
+    generation: int,
+    errors: ErrorsStream | str | None,
+    most_errors: int | str | None,
+    consumer: str | None,
+    interval: str | None,
+) -> dict[StreamName, ErrorsOfWrite]:
+    """The errors of each stream of a write; empty if they are not kept."""
+    found = {
+        stream: errors_of_write(client, stream, write_id, generation, errors, most_errors, consumer, interval)
+        for stream in streams
+    }
+    return {stream: each for stream, each in found.items() if each is not None}
 
 
-def _named(streams: Mapping[str, Any] | Mapping[StreamName, Any]) -> dict[StreamName, Any]:
+def named_streams(streams: Mapping[str, Any] | Mapping[StreamName, Any]) -> dict[StreamName, Any]:
     """The streams by their names, and the value of each.
 
     Raises:
