@@ -79,13 +79,13 @@ def build_several_sinks(
         columns: the columns of events that are decoded as JSON, as SQL writes them, for example `id long, price
             double`.
         options: of the read, as `StreamOptions`; they override the options of the stream.
-        output_options: of the events that are written, as `OutputOptions`, for all streams. The schema registry and
-            the commit ledger are those of the IO manager.
+        output_options: of the events that are written, as `OutputOptions`, for all streams. The IO manager has
+            the schema registry and the commit ledger.
         errors: an errors stream, `stream:scope/name`, for rows with an error in the column `_error`, as reads with
             `on_error` as `dead` give it, by the same decision.
         most_errors: the most errors that each stream may have, such as `100` or `1%` of its rows.
         event_pointer: the column of pointers, as reads with `metadata_columns` as `event_pointer` give it: the events
-            of rows that cannot be events of their stream become errors, too.
+            of rows that cannot be events of their stream also become errors.
         errors_of: of a column that divides rows: the name in `into` of the stream that rows with an error belong to,
             which have no value there. None: such a row fails the run.
         partitions_def: partitions of all assets, as an input of the stream reads them. By default each run takes what

@@ -91,7 +91,7 @@ def write_by_column(
 def _sifted(
     rows: Any, column: str, beside: Mapping[StreamName, ErrorsOfWrite], errors_of: StreamName | str | None
 ) -> pa.RecordBatchReader:
-    """The rows without an error, without that column; the errors are those of one stream.
+    """The rows without an error, without that column; the errors belong to one stream.
 
     Raises:
         ConfigurationError: the stream is none of the write, or there is an error and no such stream.

@@ -65,7 +65,7 @@ class EventMaker:
             refusals.finish()
 
     def events_of(self, whole: pa.RecordBatch, before: int, refusals: Refusals | None) -> Iterator[EventBatch]:
-        """The events of some rows, before which there are others; `refusals` is not finished.
+        """The events of one batch, before which there were `before` rows; `refusals` is not finished.
 
         Raises:
             ConfigurationError: as of `batches`.
