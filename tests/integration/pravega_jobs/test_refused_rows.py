@@ -160,7 +160,7 @@ def test_each_stream_of_a_write_has_its_errors(client, scope, orders, events):
         write(errors=None, event_pointer=None)
 
 
-def test_rows_that_a_stream_refuses_are_its_letters_when_a_column_divides_them(
+def test_rows_of_a_divided_table_are_letters_of_their_stream(
     client, scope, orders, registry, events, tmp_path, monkeypatch
 ):
     clean, cheap = StreamName(scope, "clean"), StreamName(scope, "cheap")

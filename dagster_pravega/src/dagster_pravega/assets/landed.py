@@ -297,5 +297,5 @@ def rows_of(table: LandingTable) -> dict[str, Any]:
 
 def version_of_rows(ranges: InputRange, generation: int) -> dg.DataVersion:
     """The data version of a range's rows; a later generation has another version, even of the same range."""
-    of_range = ranges.data_version
-    return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")
+    version = ranges.data_version
+    return version if generation == 1 else dg.DataVersion(f"generation {generation} of {version.value}")
