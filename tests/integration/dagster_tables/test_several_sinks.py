@@ -276,16 +276,11 @@ def test_a_day_of_event_times_is_an_interval_of_all_sinks(run, sinks, client, sc
     assert found == sorted(at(day, hour) for hour in HOURS for day in (1, 2))
 
 
-@pytest.mark.parametrize(
-    ("made", "says"),
-    [
-        ([], "the function has returned list, but must return a mapping with rows for each of"),
-        ({"few": pa.table({"id": [1]})}, r"the function has returned ['few'], but must return"),
-    ],
-)
-def test_other_results_are_refused_before_anything_is_written(run, split, made, says, sinks, ids):
-    found = run(split(divide=lambda _: made))
-    assert says in found
+@pytest.mark.parametrize(("made", "found"), [([], "list"), ({"few": pa.table({"id": [1]})}, r"['few']")])
+def test_other_results_are_refused_before_anything_is_written(run, split, made, found, sinks, ids):
+    assert f"the function has returned {found}, but must return a mapping with rows" in run(
+        split(divide=lambda _: made)
+    )
     assert ids(sinks["few"]) == []
 
 

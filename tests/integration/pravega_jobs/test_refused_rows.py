@@ -172,8 +172,9 @@ def test_rows_of_a_divided_table_are_letters_of_their_stream(
     halves = pc.if_else(pc.less(rows["id"], 20), "low", "high")
     divided = rows.append_column("half", pc.if_else(is_bad, None, halves))
 
-    def write(**given):
-        arguments = {"errors": f"stream:{scope}/dead", "event_pointer": "event_pointer", "errors_of": clean} | given
+    def write(**given: Any):
+        arguments: dict[str, Any] = {"errors": f"stream:{scope}/dead", "event_pointer": "event_pointer"}
+        arguments |= {"errors_of": clean} | given
         streams = {"low": clean, "high": cheap}
         read = divided.to_reader(max_chunksize=9)
         return write_by_column(client, read, "half", streams, "halves", registry=registry, encode="auto", **arguments)

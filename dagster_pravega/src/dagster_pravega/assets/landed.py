@@ -163,7 +163,7 @@ def build_landed_asset(
                 metadata[EVENTS_KEY] = done.holding.rows + (found.rows if found is not None else 0)
                 metadata |= columns_from(asset_key_of(stream), of_table.columns)
             events.ranges.finish()
-        return dg.MaterializeResult(metadata=metadata, data_version=version_of_rows(events.ranges, generation))
+        return dg.MaterializeResult(metadata=metadata, data_version=version_of_rows(events.data_version, generation))
 
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
@@ -295,7 +295,6 @@ def rows_of(table: LandingTable) -> dict[str, Any]:
     return {} if state is None or state.rows is None else {ROWS_KEY: state.rows}
 
 
-def version_of_rows(ranges: InputRange, generation: int) -> dg.DataVersion:
+def version_of_rows(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:
     """The data version of a range's rows; a later generation has another version, even of the same range."""
-    version = ranges.data_version
-    return version if generation == 1 else dg.DataVersion(f"generation {generation} of {version.value}")
+    return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")

@@ -47,9 +47,9 @@ def build_several_sinks(
 ) -> dg.AssetsDefinition:
     """Assets that the events of a stream are divided into: all of them get their rows by one write, or none does.
 
-    A run takes one interval of the cut ledger: its partition, or the range since the last run. The rows of
-    `divide` are one write under one write id, `CONSUMER INTERVAL`, which one entry of the commit ledger decides; then the
-    interval is recorded as done. A run that is killed, retried or executed again adds nothing twice, to any of them.
+    A run takes one interval of the cut ledger: its partition, or the range since the last run. The rows of `divide` are
+    one write under one write id, `CONSUMER INTERVAL`, which one entry of the commit ledger decides; then the interval
+    is recorded as done. A run that is killed, retried or executed again adds nothing twice, to any of them.
     The assets are materialized together: none can be selected alone.
 
     To replace the rows of an interval in tables, and to write others to streams, name the next generation: `rebuild: 2`

@@ -77,7 +77,10 @@ class SinksWrite:
                 metadata, version = found[each]
             else:
                 table, one = held[each]
-                metadata, version = self._of_table(target, table, one), version_of_rows(self._ranges, self._generation)
+                metadata, version = (
+                    self._of_table(target, table, one),
+                    version_of_rows(self._ranges.data_version, self._generation),
+                )
             yield dg.MaterializeResult(
                 asset_key=spec.key, metadata={**schemas[each], **metadata, **more}, data_version=version
             )
