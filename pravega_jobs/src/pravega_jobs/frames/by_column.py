@@ -14,11 +14,11 @@ from pravega_jobs.error_rows import Sieve
 from pravega_jobs.events.batches import write_to_streams
 from pravega_jobs.frames.events import batches_by_column
 from pravega_jobs.frames.options import WriteOptions
-from pravega_jobs.frames.refusals import Refusals
 from pravega_jobs.frames.several import errors_beside, named_streams
 from pravega_jobs.frames.write import parsed_options, without_errors
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.write_errors import ErrorsOfWrite
+from pravega_jobs.refusals import Refusals, check_refusals
 from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
 
@@ -76,8 +76,7 @@ def write_by_column(
     by_value = {value: StreamName.of(stream) for value, stream in streams.items()}
     named = named_streams({stream: value for value, stream in by_value.items()})
     beside = errors_beside(client, named, write_id, generation, errors, most_errors, consumer, interval)
-    if event_pointer is not None and not beside:
-        raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the stream of the errors")
+    check_refusals(event_pointer, None, errors)
     refusals = (
         {}
         if event_pointer is None
