@@ -1,10 +1,13 @@
 """`pravega kafka` as a person types it, and the code of the page about it, with a real Kafka."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.faults.process import wait_until
 from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.kafka_topics import cluster, consume, produce, stream, topic
 from tests.pages.blocks import block_with
@@ -48,6 +51,27 @@ def test_the_commands_try_copy_compare_switch_and_go_back(
     assert typed("go-back", topic, str(stream), "--group", "billing")[0] == 1
     assert typed("go-back", topic, str(stream), "--group", "billing", "--yes")[0] == 0
     assert typed("copy", "no-such-topic", str(stream))[0] == 2
+
+
+def test_a_copy_that_is_repeated_outlives_a_kill_of_kafka(
+    pravega_config, kafka, topic, stream, produce, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    settings, said = tmp_path / "kafka.properties", tmp_path / "said"
+    settings.write_text(f"bootstrap.servers={kafka.bootstrap}\n")
+    words = ["kafka", "copy", topic, str(stream), "--kafka", str(settings), "--every", "100ms", "--timeout", "2s"]
+    code = "from aiopravega.commands.main import main; raise SystemExit(main())"
+    produce(10)
+    with said.open("wb") as log, subprocess.Popen([sys.executable, "-c", code, *words], stdout=log, stderr=log) as copy:
+        try:
+            wait_until(lambda: " 10 events" in said.read_text(), said.read_text)
+            kafka.kill()
+            wait_until(lambda: "tried again in 0.1 s" in said.read_text(), said.read_text)
+            kafka.start()
+            produce(7)
+            wait_until(lambda: " 7 events" in said.read_text(), said.read_text)
+        finally:
+            copy.kill()
 
 
 def test_the_code_of_the_page_runs(

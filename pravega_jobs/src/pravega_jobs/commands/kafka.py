@@ -25,7 +25,7 @@ from aiopravega.commands.common import (
 )
 from aiopravega.commands.grammar import NO, Argument, Topic, interrupted_at_once
 from aiopravega.cuts import StreamCut
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import StreamName
 from pravega_jobs.commands.ranges import connected, connected_client
 from pravega_jobs.frame_kinds import need
@@ -87,7 +87,12 @@ _UNSET: Final = "default: as the copy has begun"
         default="refuse",
         help="records that Kafka has deleted before they were copied: an error (the default), or continue after them",
     ),
-    Option(["--every"], type=DURATION, metavar="DURATION", help="copy again and again with this pause, until Ctrl-C"),
+    Option(
+        ["--every"],
+        type=DURATION,
+        metavar="DURATION",
+        help="copy again and again with this pause, until Ctrl-C or an error that does not pass",
+    ),
     has_client=False,
 )
 async def _copy(options: Options) -> int:
@@ -101,21 +106,27 @@ async def _copy(options: Options) -> int:
 
         every: timedelta | None = options.every
         while True:
-            done = copy_topic(
-                client,
-                cluster,
-                options.topic,
-                StreamName.parse(options.stream, client.config.scope),
-                options=_copy_options(options),
-                ledger=options.commit_ledger,
-                step_records=options.step,
-                behind=options.behind,
-                lost=options.lost,
-                registry=registry,
-            )
-            code = show(options, done.to_json(), str(done))
-            if every is None:
-                return code
+            try:
+                done = copy_topic(
+                    client,
+                    cluster,
+                    options.topic,
+                    StreamName.parse(options.stream, client.config.scope),
+                    options=_copy_options(options),
+                    ledger=options.commit_ledger,
+                    step_records=options.step,
+                    behind=options.behind,
+                    lost=options.lost,
+                    registry=registry,
+                )
+            except PravegaError as error:
+                if every is None or not error.retryable:
+                    raise
+                click.echo(f"{error}: tried again in {every.total_seconds():g} s", err=True)
+            else:
+                code = show(options, done.to_json(), str(done))
+                if every is None:
+                    return code
             await asyncio.sleep(every.total_seconds())
 
 
