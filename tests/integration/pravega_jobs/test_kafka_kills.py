@@ -4,6 +4,7 @@
 sides, by the order of each key, and by the records after the committed offsets of the group, which are counted again.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from tests.integration.conftest import client, scope
 from tests.integration.pravega_jobs.kafka_topics import cluster, stream
 
 from aiopravega import StreamCut, StreamCutRange
-from aiopravega.errors import GroupAtWorkError, KafkaUnavailableError
+from aiopravega.errors import GroupAtWorkError, KafkaUnavailableError, TopicCopyError
 from pravega_jobs.events.writes import EventTally
 from pravega_jobs.kafka import compare_copy, copy_of, copy_topic, cut_over
 from pravega_jobs.kafka.records import read_records
@@ -84,6 +85,7 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     copy_words = (job, pravega_config.controller_uri, kafka.bootstrap, scope, stream, STEP, GROUP)
     share = RECORDS * 4 // 13  # three producers are killed after three quarters of it
     kills: dict[str, int] = defaultdict(int)
+    amid = 0
     log = tmp_path / "programs.log"
     with (
         Program(log, clients, "consume", kafka.bootstrap, scope, GROUP) as group,
@@ -94,7 +96,8 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
             with Program(log, clients, "produce", kafka.bootstrap, scope, epoch, share) as producer:
                 wait_until(partial(has_more_than, cluster, scope, before + share // 2), log.read_text, every=0.5)
                 if epoch < EPOCHS - 1:
-                    for program in (group, copy):
+                    amid += comes_to_a_step(client, stream)
+                    for program in (copy, group):
                         program.killed_and_started()
                     kafka.kill()
                     kills["kafka"] += 1
@@ -132,6 +135,7 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     figures = {
         "records": ends(cluster, scope),
         "kills": dict(kills),
+        "copies killed amid a step": amid,
         "steps": len(copy_of(client, stream).steps),
         "repeats": cut.repeats,
         "after the cut": after.rows.events,
@@ -144,6 +148,18 @@ def test_millions_are_copied_once_amid_kills_of_each_process(
     assert after.rows.events >= STEP
     assert not any(order.values())
     assert kills == {"kafka": 3, "producer": 3, "group": 3, "copy": 3}
+
+
+def comes_to_a_step(client, stream):
+    """Wait until a copy is amid a step; False if it does not come to one, because there is nothing to copy."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with contextlib.suppress(TopicCopyError):  # it has not begun
+            steps = copy_of(client, stream).steps
+            if steps and steps[-1].cuts is None:
+                return True
+        time.sleep(0.02)
+    return False
 
 
 def cut_of_group(client, cluster, topic, stream):
