@@ -22,7 +22,7 @@ from airflow.utils.db import initdb
 from psycopg2.extensions import parse_dsn
 from tests.faults.process import wait_until
 from tests.faults.proxy import Proxy
-from tests.integration.airflow_pravega.answering import has_answered, has_asked
+from tests.integration.airflow_pravega.answering import has_answered, has_asked, questions_for_triggers
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -229,7 +229,7 @@ def meanwhile() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
+def answered(meanwhile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Answers the one question that a DAG asks while the block runs; its list gets the question, as Airflow has it.
 
     `then` is called before the answer; None as the choice: nobody answers, and the time is over.
@@ -248,7 +248,7 @@ def answered(meanwhile: Callable[..., Any]) -> Callable[..., Any]:
             finally:  # a run that nobody answers would not end
                 wait_until(lambda: has_answered(dag_id, choice), lambda: f"{dag_id} is answered", 300, every=0.5)
 
-        with meanwhile(answer):
+        with questions_for_triggers(monkeypatch), meanwhile(answer):
             yield asked
 
     return answered

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG
+from airflow.timetables.interval import CronDataIntervalTimetable
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.intervals import interval_name

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, task
-from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.errors import ConfigurationError

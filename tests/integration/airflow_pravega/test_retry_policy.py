@@ -1,16 +1,17 @@
 """Which errors end a task at once, and which are tried again, where a function uses the client by itself."""
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk.definitions.retry_policy import RetryAction
 
 from aiopravega import StreamName, errors
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.retry_policy import PravegaRetryPolicy
 
+RetryAction = pytest.importorskip("airflow.sdk.definitions.retry_policy", reason="of Airflow 3.3 and newer").RetryAction
+PravegaRetryPolicy = import_module("airflow_pravega.retry_policy").PravegaRetryPolicy
 DELAY = timedelta(seconds=7)
 
 

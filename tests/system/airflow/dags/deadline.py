@@ -2,11 +2,12 @@
 
 import os
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from airflow.sdk import DAG
-from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from tests.system.airflow.reading import read
 
@@ -15,6 +16,9 @@ from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 
 STREAM = "system-deadline/rides"
 AGAIN: dict[str, Any] = {"retries": 3, "retry_delay": 1}
+# Airflow 3.2 has moved it.
+MODULE = "callback" if find_spec("airflow.sdk.definitions.callback") is not None else "deadline"
+AsyncCallback: Any = resolve_name(f"airflow.sdk.definitions.{MODULE}:AsyncCallback")
 
 missing = AsyncCallback(
     say_what_is_missing,
@@ -29,7 +33,6 @@ by_eight = DeadlineAlert(
     reference=DeadlineReference.DAGRUN_LOGICAL_DATE,
     interval=timedelta(hours=32),
     callback=missing,
-    name="The day is complete by 08:00",
 )
 
 with DAG("deadline_rides", schedule=None, deadline=by_eight):
