@@ -25,9 +25,9 @@ SPARK_TOOLS := pytest pytest-asyncio pytest-timeout pytest-xdist hypothesis psut
 # Older Airflows on which airflow-provider-pravega runs: as requirements.lock says, but for what is in tests/airflows.
 AIRFLOWS ?= 3.1.8 3.2.2
 AIRFLOW_BIN = build/airflow-$*/bin
-# What needs Dagster, too, is left out.
-AIRFLOW_TESTS ?= tests/unit/airflow_pravega tests/integration/airflow_pravega \
-	--ignore tests/integration/airflow_pravega/test_same_interval.py
+AIRFLOW_TESTS ?= tests/unit/airflow_pravega $(addprefix tests/integration/airflow_pravega/test_,asset_events.py deadlines.py \
+	decisions.py event_lists.py event_sensor.py frame_errors.py gate_questions.py kafka_copy.py late_events.py lineage.py \
+	partitions.py rebuild.py retry_policy.py sensor.py several_streams.py spark_deferred.py stream_changes.py trigger.py)
 # Tests on real processes: those of what is newest, and kills.
 AIRFLOW_PROCESS_TESTS ?= $(addprefix tests/system/airflow/test_,ways.py kills.py decided.py late.py deadline.py)
 # Airflow 3.1 has no connection forms that providers describe: the fields are extras, as JSON. Its deadlines are imported

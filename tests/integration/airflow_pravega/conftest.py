@@ -156,7 +156,7 @@ class Run:
     def __init__(self, dag_run: Any) -> None:
         tasks = dag_run.get_task_instances()
         self._states = {task.task_id: str(task.state) for task in tasks}
-        self._results = {task.task_id: task.xcom_pull(task.task_id) for task in tasks}
+        self._results = {task.task_id: task.xcom_pull(task.task_id, map_indexes=task.map_index) for task in tasks}
         self._tries = {task.task_id: int(task.try_number) for task in tasks}
 
     def state(self, task_id: str = "task") -> str:

@@ -191,8 +191,9 @@ def test_a_try_never_asks_the_question_of_an_earlier_one(run, stream, taken, led
 
     def ask_before(context: Any) -> None:
         choices = ["Run again", "Skip", "Leave it as it is"]
+        ti_id = HITLDetail.ti_id.type.python_type(str(context["ti"].id))  # a text before Airflow 3.2
         with create_session() as session:
-            session.add(HITLDetail(ti_id=context["ti"].id, subject="an older one", body="", options=choices))
+            session.add(HITLDetail(ti_id=ti_id, subject="an older one", body="", options=choices))
 
     with DAG(f"dag-{uuid.uuid4().hex}", schedule=None) as dag:
         PravegaIntervalDecisionOperator(
