@@ -29,14 +29,12 @@ def questions_for_triggers(monkeypatch: Any) -> Iterator[None]:
     def handle(supervisor: Any, request: Any, log: Any, request_id: int) -> None:
         questions = supervisor.client.hitl
         if isinstance(request, GetHITLDetailResponse):
-            answer = questions.get_detail_response(ti_id=request.ti_id)
+            supervisor.send_msg(questions.get_detail_response(ti_id=request.ti_id), request_id)
         elif isinstance(request, UpdateHITLDetail):
-            answer = questions.update_response(
-                ti_id=request.ti_id, chosen_options=request.chosen_options, params_input=request.params_input
-            )
+            chosen = {"chosen_options": request.chosen_options, "params_input": request.params_input}
+            supervisor.send_msg(questions.update_response(ti_id=request.ti_id, **chosen), request_id)
         else:
-            return handled(supervisor, request, log, request_id)
-        return supervisor.send_msg(answer, request_id)
+            handled(supervisor, request, log, request_id)
 
     with monkeypatch.context() as patched:
         if _NEEDS_TRIGGER:
