@@ -62,8 +62,10 @@ def test_a_driver_outlives_worker_and_triggerer_but_not_its_task(airflow, client
         _, ended = trigger("is ended")
         wait_until(lambda: len(cluster.drivers()) == 2, lambda: "another driver runs", 600, every=0.5)
         api.wait_for_task(DAG_ID, ended, "submit", "deferred")
-        api.end_task(DAG_ID, ended, "submit")
         drivers, killed = StandaloneDrivers([cluster.rest_url]), cluster.drivers()[1].name
+        # Airflow tells a trigger that a person has ended its task, once a triggerer runs the trigger.
+        api.wait(lambda: f"{killed} is " in api.log(DAG_ID, ended, "submit"), f"the triggerer waits for {killed}")
+        api.end_task(DAG_ID, ended, "submit")
         wait_until(lambda: asyncio.run(drivers.status(killed)).state == "KILLED", lambda: f"{killed} is killed", 300)
 
     assert f"Found again: {driver.name}" in api.log(DAG_ID, run_id, "submit")
