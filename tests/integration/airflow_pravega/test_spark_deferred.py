@@ -77,7 +77,8 @@ def state_of(cluster, driver):
 
 
 def said_by(driver: Path) -> str:
-    return (driver / "stderr").read_text()
+    """What Spark and its program, by whose stdout the traces of Python come, have said."""
+    return "".join((driver / name).read_text() for name in ("stderr", "stdout"))
 
 
 def test_a_deferred_program_writes_its_range_once(run, client, stream, write, deferring, cluster, capfd):
