@@ -164,7 +164,7 @@ def test_a_driver_is_killed_with_its_task(run, client, stream, write, deferring,
     [record] = client.cut_ledger(stream.scope).records("submitted", stream)
     assert "ran longer than the execution_timeout" in record.reason
     [driver] = cluster.drivers()
-    assert state_of(cluster, driver.name) == "KILLED"
+    wait_until(lambda: state_of(cluster, driver.name) == "KILLED", lambda: f"{driver.name} is killed", 60, every=0.5)
     assert list(client.table(stream.scope, TABLE).entries()) == []
 
 

@@ -14,6 +14,7 @@ from openlineage.client import OpenLineageClient
 
 from aiopravega.errors import ConfigurationError, PravegaConnectionError, PravegaTimeoutError
 from airflow_pravega.lineage.reporting import facts_for_spark
+from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
 from airflow_pravega.spark.submission import DriverSubmission, forget_report
 from pravega_jobs.remote.orders import WorkOrder
@@ -52,6 +53,14 @@ def test_a_secret_of_openlineage_is_not_put_on_a_command_line(client, scope, mon
     assert "canary" not in str(raised.value)
     with pytest.raises(PravegaConnectionError, match="no master of Spark answers"):
         client.run(submission({}))
+
+
+def test_a_task_that_continues_after_its_driver_can_be_ended(monkeypatch):
+    fields = {"conn_type": "spark", "host": "spark://spark", "port": 7077, "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
+    PravegaSparkSubmitOperator(
+        task_id="submit", application="program.py", stream="examples/flights", stream_cuts={}, deferrable=True
+    ).on_kill()
 
 
 class Master:

@@ -281,7 +281,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         """The provider's hook, changed: before each submission the report is expected, and the secrets are set."""
         hook = hook_from(super()._get_hook)
         connection = hook._connection  # noqa: SLF001  # the provider has no public way to read it
-        on_cluster = connection["deploy_mode"] == "cluster"
+        on_cluster = connection["deploy_mode"] == "cluster" and not self.deferrable  # whose driver no hook submits
         if on_cluster and connection["master"].startswith(("spark://", "local")):
             raise ConfigurationError(
                 f"connection {self.spark_conn_id!r} says deploy-mode cluster for {connection['master']}, where "
