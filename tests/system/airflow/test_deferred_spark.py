@@ -7,7 +7,7 @@ from tests.faults.process import wait_until
 from tests.system.rest_proxy import RestProxy
 from tests.system.spark_cluster import SparkCluster
 
-from aiopravega import UNBOUNDED, StreamCutRange
+from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from airflow_pravega.spark.standalone import StandaloneDrivers
 from pravega_jobs.remote.reports import TABLE, Submission
 
@@ -73,4 +73,4 @@ def test_a_driver_outlives_worker_and_triggerer_but_not_its_task(airflow, client
     assert found["output"]["events"] == len(RIDES)
     assert found["output"]["write_id"].startswith(f"airflow/{DAG_ID}/submit/")
     whole = StreamCutRange(UNBOUNDED, UNBOUNDED)
-    assert sorted(event.data.decode() for event in client.read(whole, f"{SCOPE}/copies")) == sorted(RIDES)
+    assert sorted(event.data.decode() for event in client.read(whole, StreamName(SCOPE, "copies"))) == sorted(RIDES)
