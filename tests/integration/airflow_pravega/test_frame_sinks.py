@@ -1,7 +1,7 @@
 """Tasks with frames that write into several streams and a table at once, in DAG runs; see the page several-sinks."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ from airflow.sdk import DAG, task
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.sql import PravegaSqlOperator
+from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from pravega_jobs.landing import holdings
 
@@ -65,6 +66,34 @@ def test_a_result_for_several_sinks_is_written_together_once(run, dag, sinks, cl
     [interval] = client.cut_ledger(stream.scope).records("ada", stream)
     assert interval.is_done
     assert interval.parts[0].sink.target == sinks[0]
+
+
+def test_days_whose_ranges_overlap_are_written_with_a_table(run, client, scope, tmp_path):
+    timed, days = f"{scope}/timed", [datetime(2026, 1, number, tzinfo=UTC) for number in (1, 2, 3)]
+    into = [f"{scope}/day", f"parquet:{tmp_path}/days"]
+    client.create_stream(timed, ScalingPolicy.fixed(1), timestamp_aggregation_timeout=timedelta(minutes=5))
+    client.create_stream(into[0], ScalingPolicy.fixed(1))
+    client.note_time(timed, "writer", days[0])
+    next(iter(client.watermarks(timed, follow=True)))
+    with client.writer(timed) as writer:
+        writer.write_many([b'{"id": %d, "at": %d}' % (each, days[each % 2].timestamp() * 1000) for each in range(6)])
+    client.note_time(timed, "writer", days[2])
+
+    def same(orders: "pl.LazyFrame") -> dict[str, pl.LazyFrame]:
+        return dict.fromkeys(into, orders)
+
+    read: Any = {"options": {"decode": "json", "event_time": "at"}, "columns": "id long, at long"}
+    with DAG(f"days-{scope}", schedule=None) as dag:
+        wait = PravegaEventTimeSensor(
+            task_id="wait",
+            stream=timed,
+            since="{{ logical_date.isoformat() }}",
+            until="{{ (logical_date + macros.timedelta(days=1)).isoformat() }}",
+            poke_interval=1,
+        )
+        task.pravega(task_id="work", into=into, **read)(same)(wait.output)
+    assert [run(dag, each).result("work")["streams"][0]["events"] for each in days[:2]] == [3, 3]
+    assert [held.rows for held in holdings(into[1])] == [3, 3]
 
 
 def test_a_result_without_one_of_its_sinks_leaves_all_of_them_empty(run, dag, sinks, client):

@@ -237,7 +237,7 @@ class PravegaFrameRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
                 most_errors=self.most_errors,
             )
             return lambda taken, registry, made: self._written(
-                write, write.put(taken, registry, made, self.log)
+                write, write.put(taken, given, registry, made, self.log)
             ), write.sink
         if self.table is None:
             return None, None

@@ -60,8 +60,15 @@ class FrameWrite:
         """The write as the sink of a claim: the ledger knows all streams by one of them, and the tables that wait."""
         return self.once.sink
 
-    def put(self, taken: TakenRange, registry: "SchemaRegistry | None", made: Any, log: Any) -> list[dict[str, Any]]:
-        """Write; returns the facts of each stream.
+    def put(
+        self,
+        taken: TakenRange,
+        cuts: Mapping[str, str],
+        registry: "SchemaRegistry | None",
+        made: Any,
+        log: Any,
+    ) -> list[dict[str, Any]]:
+        """Write; returns the facts of each stream. `cuts` is the range as it was given, maybe with its event times.
 
         Raises:
             PravegaError: as of `write_arrow` and `write_streams`.
@@ -83,7 +90,7 @@ class FrameWrite:
             done = write_arrow(taken.client, made, once.stream, once.write_id, **given)
             return [once.described(done, log)]
         rows: dict[Any, Any] = {self.sinks[name]: frame for name, frame in made.items()}
-        done = write_streams(taken.client, rows, once.write_id, cuts=taken.range, **given)
+        done = write_streams(taken.client, rows, once.write_id, cuts=cuts, **given)
         return [
             once.part(stream).described(replace(done, record=done.record.of(stream)), log)
             for stream in done.record.streams
