@@ -63,10 +63,12 @@ OF_KAFKA_IN_JOBS = "pravega_jobs.kafka"
 OF_ARROW_IN_JOBS = (
     *OF_ICEBERG_IN_JOBS,
     "pravega_jobs.error_rows",
+    "pravega_jobs.refusals",
     "pravega_jobs.merging.",
     "pravega_jobs.landing.delta_partitions",
     "pravega_jobs.landing.splitting",
     "pravega_jobs.landing.local_rows",
+    "pravega_jobs.landing.row_fit",
     "pravega_jobs.landing.write_errors",
     "pravega_jobs.landing.column_types",
     "pravega_jobs.landing.parquet_files",
