@@ -91,7 +91,8 @@ def test_days_whose_ranges_overlap_are_written_with_a_table(run, client, scope, 
             until="{{ (logical_date + macros.timedelta(days=1)).isoformat() }}",
             poke_interval=1,
         )
-        task.pravega(task_id="work", into=into, **read)(same)(wait.output)
+        work: Any = task.pravega(task_id="work", into=into, **read)(same)
+        work(wait.output)
     assert [run(dag, each).result("work")["streams"][0]["events"] for each in days[:2]] == [3, 3]
     assert [held.rows for held in holdings(into[1])] == [3, 3]
 
