@@ -1,10 +1,11 @@
 """A job of Java enriches a stream: Airflow waits for its reader group, runs Spark, and has a day enriched again."""
 
-from pathlib import Path
+import ast
 from typing import Any
 
 import pytest
 from tests.java.peer import JavaGroups
+from tests.pages.blocks import blocks_of
 from tests.system.airflow.conftest import DAGS
 
 from aiopravega import StreamName
@@ -13,7 +14,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_gro
 
 STREAM = StreamName("system-enriched", "orders")
 GROUP = "enrich"
-HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "reader-groups.md"
 EVENTS = [f"order {number}" for number in range(20)]
 
 
@@ -32,11 +32,14 @@ class Enricher:
         return [each["event"] for each in answer["read"] if "event" in each]
 
 
+def dags_in(code: str) -> list[str]:
+    """The statements `with DAG(…)` of a text, however its lines are broken."""
+    return [ast.unparse(statement) for statement in ast.parse(code).body if isinstance(statement, ast.With)]
+
+
 def test_the_code_is_that_of_the_how_to_guide():
-    text = HOW_TO.read_text(encoding="utf-8")
-    code = (DAGS / "enriched.py").read_text(encoding="utf-8")
-    for block in code.split("\nwith ")[1:]:
-        assert f"with {block.strip()}" in text
+    shown = [dag for block in blocks_of("reader-groups") if "with DAG(" in block.code for dag in dags_in(block.code)]
+    assert dags_in((DAGS / "enriched.py").read_text(encoding="utf-8")) == shown
 
 
 def test_spark_waits_for_java_and_a_day_is_enriched_again(airflow, make_stream, pravega_config, tmp_path):

@@ -6,7 +6,8 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, Param, PartitionedAtRuntime, get_current_context, setup, task, teardown
+import airflow.sdk
+from airflow.sdk import DAG, Param, get_current_context, setup, task, teardown
 from tests.system.airflow.reading import read, read_range
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
@@ -50,8 +51,9 @@ with DAG("whose_mapped", schedule=None, params={"streams": Param([], type="array
 
     read_all(PravegaStreamCutSensor.partial(task_id="wait", **SOON).expand(stream=streams()).output)
 
-with DAG("whose_partition", schedule=PartitionedAtRuntime()):
-    read(waiting("partition").output)
+if hasattr(airflow.sdk, "PartitionedAtRuntime"):  # as of Airflow 3.3
+    with DAG("whose_partition", schedule=airflow.sdk.PartitionedAtRuntime()):
+        read(waiting("partition").output)
 
 with DAG("whose_again", schedule=None):
 
