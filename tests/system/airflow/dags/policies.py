@@ -1,4 +1,4 @@
-"""Runs whose read may fail at its first try, for each policy of the next run."""
+"""Runs whose read may fail at its first try, and is not tried again or an hour later, for policies of the next run."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,9 +9,10 @@ from tests.system.airflow.reading import read_range
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 AT_ONCE = timedelta(seconds=1)
+LATER: dict[str, Any] = {"retries": 1, "retry_delay": timedelta(hours=1)}
 
 
-@task(retries=0)
+@task
 def read(cuts: Any) -> list[str]:
     context = get_current_context()
     if context["params"]["fails"] and context["ti"].try_number == 1:
@@ -19,7 +20,7 @@ def read(cuts: Any) -> list[str]:
     return read_range(cuts)
 
 
-def rides(dag_id: str, **arguments: Any) -> DAG:
+def rides(dag_id: str, tries: dict[str, Any], **arguments: Any) -> DAG:
     with DAG(dag_id, schedule=None, params={"fails": Param(False, type="boolean")}) as dag:
         wait = PravegaStreamCutSensor(
             task_id="wait",
@@ -30,11 +31,11 @@ def rides(dag_id: str, **arguments: Any) -> DAG:
             retry_delay=1,
             **arguments,
         )
-        read(wait.output)
+        read.override(**tries)(wait.output)
     return dag
 
 
-waits = rides("rides_wait")
-gives_up = rides("rides_give_up", open_timeout=AT_ONCE)
-takes_over = rides("rides_take_over", on_open="take_over", open_timeout=AT_ONCE)
-skips = rides("rides_skip", on_open="skip")
+waits = rides("rides_wait", LATER)
+gives_up = rides("rides_give_up", LATER, open_timeout=AT_ONCE)
+takes_over = rides("rides_take_over", {"retries": 0})
+skips = rides("rides_skip", LATER, on_open="skip")
