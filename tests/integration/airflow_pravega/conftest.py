@@ -8,8 +8,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from psycopg2.extensions import parse_dsn
 from tests.faults.process import wait_until
 from tests.faults.proxy import Proxy
 from tests.integration.airflow_pravega.answering import has_answered, has_asked, questions_for_triggers
+from tests.integration.airflow_pravega.dag_bags import store
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -31,12 +30,7 @@ from aiopravega.ledger import Interval
 from aiopravega.schema import RegistryConfig
 from pravega_emulator import PravegaEmulator
 
-BUNDLE = "dags-folder"
 PASSWORD = "canary-of-a-database"
-# Airflow 3.2 has moved them, and has them know the bundle's name.
-_MOVED = find_spec("airflow.dag_processing.dagbag") is not None
-_dag_bags = import_module("airflow.dag_processing.dagbag" if _MOVED else "airflow.models.dagbag")
-_BUNDLE_NAME = {"bundle_name": BUNDLE} if _MOVED else {}
 DAGS = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 
 
@@ -172,9 +166,7 @@ class Run:
 
 def run_dag(dag: DAG, logical_date: datetime | None = None, conf: dict[str, Any] | None = None) -> Run:
     """Run a DAG in this process; the same logical date is the same run, cleared."""
-    bag = _dag_bags.BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, **_BUNDLE_NAME)
-    bag.bag_dag(dag)
-    _dag_bags.sync_bag_to_db(bag, BUNDLE, None)
+    store(dag, DAGS)
     return Run(dag.test(run_conf=conf, logical_date=logical_date or datetime.now(UTC)))
 
 

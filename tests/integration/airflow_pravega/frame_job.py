@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 import polars as pl
-from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, task
+from tests.integration.airflow_pravega.dag_bags import store
 
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
@@ -40,10 +40,8 @@ def main(scope: str, event: str = "", function: str = "") -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     dags = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
-    bag = BundleDagBag(dag_folder=dags, bundle_path=dags, bundle_name="dags-folder")
     dag = make_dag(scope)
-    bag.bag_dag(dag)
-    sync_bag_to_db(bag, "dags-folder", None)
+    store(dag, dags)
     if event:
         sys.setprofile(die_there)
     dag.test(logical_date=DAY)

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 from airflow.dag_processing.bundles.manager import DagBundlesManager
-from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, Asset, task
 from airflow.utils.db import initdb
 from example_dags import small_spark
+from tests.integration.airflow_pravega.dag_bags import store
 
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
@@ -56,10 +56,8 @@ def main() -> None:
     DagBundlesManager().sync_bundles_to_db()
     dags = folder / "dags"
     dags.mkdir()
-    bag = BundleDagBag(dag_folder=dags, bundle_path=dags, bundle_name="dags-folder")
     dag = make_dag(scope, folder)
-    bag.bag_dag(dag)
-    sync_bag_to_db(bag, "dags-folder", None)
+    store(dag, dags)
     run = dag.test()
     assert run.state == "success", {ti.task_id: ti.state for ti in run.get_task_instances()}
 
