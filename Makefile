@@ -28,8 +28,8 @@ AIRFLOW_BIN = build/airflow-$*/bin
 AIRFLOW_TESTS ?= tests/unit/airflow_pravega $(addprefix tests/integration/airflow_pravega/test_,asset_events.py deadlines.py \
 	decisions.py event_lists.py event_sensor.py frame_errors.py gate_questions.py kafka_copy.py late_events.py lineage.py \
 	partitions.py rebuild.py retry_policy.py sensor.py several_streams.py spark_deferred.py stream_changes.py trigger.py)
-# Tests on real processes: those of what is newest, and kills.
-AIRFLOW_PROCESS_TESTS ?= $(addprefix tests/system/airflow/test_,ways.py kills.py decided.py late.py deadline.py)
+# Tests on real processes. Those of what a version lacks say so themselves.
+AIRFLOW_PROCESS_TESTS ?= tests/system/airflow
 # Airflow 3.1 has no connection forms that providers describe: the fields are extras, as JSON. Its deadlines are imported
 # from a module that later ones have not. Modules of tests of what came with 3.3 say so themselves.
 AIRFLOW_LACKS_3.1.8 := --deselect tests/unit/airflow_pravega/test_provider_info.py::test_airflow_shows_the_connection_form \
