@@ -12,16 +12,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_gro
 
 SCOPE = "system-whose"
 DATE = "2026-01-02T00:00:00Z"
-KEYS = hasattr(airflow.sdk, "PartitionedAtRuntime")
+KEYS = hasattr(airflow.sdk, "CronPartitionTimetable")
 
 
 @pytest.fixture(scope="module")
 def api(airflow):
     airflow.api.unpause("whose_one")  # all DAGs are in one file
-    for name in ("two", "mapped", "again", "slow", "timed", "timeout", "readers", "plain", "killed"):
+    for name in ("two", "mapped", "partition", "again", "slow", "timed", "timeout", "readers", "plain", "killed"):
         airflow.api.unpause(f"whose_{name}")
-    if KEYS:
-        airflow.api.unpause("whose_partition")
     return airflow.api
 
 
@@ -97,7 +95,7 @@ def test_a_list_that_grows_at_its_front_begins_no_stream_again(api, client, writ
     assert api.request("GET", f"dags/whose_mapped/dagRuns/{twice}/taskInstances/wait/listMapped")["total_entries"] == 2
 
 
-@pytest.mark.skipif(not KEYS, reason="runs that are given a partition key have come with Airflow 3.3")
+@pytest.mark.skipif(not KEYS, reason="partition keys have come with Airflow 3.2")
 def test_a_partition_key_that_comes_again_gets_new_events(write, read):
     write("partition", "first")
     assert read("whose_partition", partition_key="eu") == ["first"]
