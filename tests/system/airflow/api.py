@@ -70,6 +70,11 @@ class Api:
             self.wait(partial(self._is_known, dag_id), f"the DAG {dag_id} is parsed")
             self.request("PATCH", f"dags/{dag_id}", json={"is_paused": False})
 
+    def start_watchers(self, dag_id: str) -> None:
+        """Have a DAG's file parsed again now: then the watchers of a DAG begin that is not paused any more."""
+        token = self.request("GET", f"dags/{dag_id}")["file_token"]
+        self.request("PUT", f"parseDagFile/{token}")
+
     def _is_known(self, dag_id: str) -> bool:
         errors = self.request("GET", "importErrors")["import_errors"]
         assert not errors, "\n".join(each["stack_trace"] for each in errors)

@@ -254,7 +254,9 @@ def start(airflow: Any, example: Example, copy: Copy, way: Way, conf: dict[str, 
             airflow.run(
                 "backfill", "create", "--dag-id", copy.dag_id, "--from-date", "2013-01-01", "--to-date", "2013-01-01"
             )
-        case Way.ASSET if copy.dag_id != "orders_watched_by_asset":
+        case Way.ASSET if copy.dag_id == "orders_watched_by_asset":
+            api.start_watchers(copy.dag_id)
+        case Way.ASSET:
             api.asset_event(copy.asset)
     return str(api.only_run(copy.dag_id))
 

@@ -34,6 +34,7 @@ def test_batched_repeated_and_lost_events_lose_and_double_nothing(airflow, clien
 
     batch("before the watcher")
     api.unpause(DAG_ID)
+    api.start_watchers(DAG_ID)
     all_are_read()
     batch("after a rest")
     all_are_read()
