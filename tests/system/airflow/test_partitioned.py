@@ -1,4 +1,4 @@
-"""`airflow backfill create` makes hours; another DAG follows each of them, and a day runs when all of them are there."""
+"""`airflow backfill create` makes hours; another DAG follows each of them, and a day runs when all are there."""
 
 import json
 import random
