@@ -29,6 +29,8 @@ if hasattr(airflow.sdk, "CronPartitionTimetable"):  # as of Airflow 3.2
             partition=timedelta(hours=1),
             deferrable=True,
             poll_interval=1.0,
+            retries=3,
+            retry_delay=1,
         )
 
         @task.pravega_range(outlets=[hour_taken], retries=3, retry_delay=1)
