@@ -10,7 +10,7 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 SCOPE = "system-conditions"
 
 with DAG("conditions", schedule=None):
-    # Airflow fails a try that goes on before its scheduler knows that the process which deferred it has ended.
+    # Airflow fails a try that continues before its scheduler knows that the process which deferred it has ended.
     sensor = partial(PravegaStreamCutSensor, deferrable=True, poll_interval=1.0, retries=3, retry_delay=1)
     of_rides = partial(sensor, stream=f"{SCOPE}/rides")
     of_rides(task_id="bounded", max_events=2)
