@@ -5,13 +5,13 @@ go to an errors table, the others to their table. This module knows neither form
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from aiopravega.errors import LandingError
+from aiopravega.errors import LandingError, TooManyErrorsError
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import borders_of, numbers, positions, strings
 from aiopravega.wire import EVENT_HEADER
@@ -91,6 +91,23 @@ class Sieve:
         self._largest = largest
         self._found: list[pa.Array] = []
         self._bytes = 0
+        self._count = 0
+        self._most: int | None = None
+        self._limit, self._of = "", ""
+
+    def hold_to(self, most: int | None, limit: object, of: object) -> None:
+        """Take no more errors than these, so that rows that must fail do not go on.
+
+        Args:
+            most: the most errors; None: any number.
+            limit: the limit, as it was given.
+            of: the landing or the write, for the message.
+        """
+        self._most, self._limit, self._of = most, str(limit), str(of)
+
+    def takes(self, more: int) -> bool:
+        """True if so many errors more are not too many."""
+        return self._most is None or self._count + more <= self._most
 
     @staticmethod
     def columns(schema: pa.Schema) -> pa.Schema:
@@ -116,9 +133,16 @@ class Sieve:
 
         Raises:
             LandingError: there are too many bytes of errors.
+            TooManyErrorsError: there are more than `hold_to` allows.
         """
+        self._keep(errors)
+        if not self.takes(0):
+            raise too_many(self._of, f"{self._count} of the rows so far", self._limit, self._found[0][0].as_py())
+
+    def _keep(self, errors: pa.Array) -> None:
         self._found.append(errors.cast(ERROR_TYPE))
         self._bytes += errors.nbytes
+        self._count += len(errors)
         if self._bytes > self._largest:
             raise LandingError(
                 f"the errors of this landing have more than {self._largest:,} bytes, which a landing has in memory as "
@@ -136,15 +160,30 @@ class Sieve:
         return pa.array([sink.getvalue().to_pybytes()], pa.binary())
 
     def unpack(self, errors: bytes | None) -> None:
-        """Keep the errors of another process, as `packed` gave them, or none.
+        """Keep the errors of another process, as `packed` gave them, or none. They are held to no limit: it is done.
 
         Raises:
             LandingError: there are too many bytes of errors.
         """
         if errors is not None:
             for batch in pa.ipc.open_stream(errors):
-                self.add(batch.column(0))
+                self._keep(batch.column(0))
 
     def errors(self) -> pa.StructArray:
         """All errors so far."""
         return pa.concat_arrays(self._found) if self._found else pa.array([], ERROR_TYPE)
+
+
+def too_many(of: object, found: str, limit: object, first: Mapping[str, Any]) -> TooManyErrorsError:
+    """The error of a landing or a write whose rows have more errors than it may have.
+
+    Args:
+        of: the landing or the write.
+        found: the number of the errors, and of what.
+        limit: the limit, as it was given.
+        first: the first error.
+    """
+    return TooManyErrorsError(
+        f"{of}: {found} are errors, and most_errors is {limit}. The first, at {first['pointer']}: {first['reason']}. "
+        "Mend the options of decoding, or allow more. Nothing was changed"
+    )

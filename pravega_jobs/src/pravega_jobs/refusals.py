@@ -1,7 +1,7 @@
 """Rows that a check, a schema or a table refuses: the events that they were made of become errors.
 
-A row says which event it is of by the event's pointer. The event is fetched again: an error has its bytes, as one that
-cannot be decoded, so that a replay decodes it again. All rows of an event are written, or none of them is.
+A row says which event it is of by the event's pointer. The event is fetched again, many at a time: an error has its
+bytes, as one that cannot be decoded, so that a replay decodes it again. All rows of an event are written, or none is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,16 @@ import pyarrow.compute as pc
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from aiopravega.read import EventPointer, fetch_events
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve
 
 Checks = Mapping[str, pc.Expression]
 _LONGEST_REASON: Final = 1000  # characters
+# Events that are fetched together, in number and bytes.
+_MOST_EVENTS: Final = 10_000
+_MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_ROWS: Final = 64 * 1024  # whose pointers become hashes at a time
+_NONE: Final = np.zeros(0, np.uint64)
 _WEIGHTS: Final = np.random.default_rng(0).integers(2**63, size=256, dtype=np.uint64) * 2 + 1
 
 
@@ -56,6 +61,8 @@ class Refusals:
     column: str
     checks: Checks = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
+    _waiting: dict[EventPointer, tuple[str, str]] = field(default_factory=dict)  # pointers as given, and reasons
+    _waiting_bytes: int = 0
     _taken: list[npt.NDArray[np.uint64]] = field(default_factory=list)
 
     def columns(self, schema: pa.Schema) -> pa.Schema:
@@ -94,41 +101,73 @@ class Refusals:
 
     def taken(self, pointers: pa.StringArray) -> None:
         """Note the events of rows that are taken, in 8 bytes each."""
-        for first in range(0, len(pointers), _MOST_ROWS):
-            self._taken.append(_hashes(pointers.slice(first, _MOST_ROWS)))
+        self._taken.extend(_all_hashes(pointers))
 
     def refuse(self, pointer: str | None, reason: str) -> None:
-        """Make an error of the event of a row.
+        """Make an error of the event of a row, when it is fetched together with others.
 
         Raises:
             ConfigurationError: the row has no pointer, or what it has is none.
-            PravegaError: the event cannot be fetched.
-            LandingError: there are too many bytes of errors.
+            PravegaError: an event cannot be fetched.
+            LandingError: there are too many errors, or too many bytes of them.
         """
         if pointer is None:
             raise ConfigurationError(
                 f"a row {reason}, and has no pointer of an event in column {self.column!r}: only a row of one event "
                 "can become an error"
             )
-        if pointer not in self._refused:
-            self._refused.add(pointer)
-            event = self.client.fetch(pointer).data
-            error = {"event": event, "pointer": pointer, "reason": reason[:_LONGEST_REASON].replace("\0", "\\0")}
-            self.sieve.add(pa.array([error], ERROR_TYPE))
+        if pointer in self._refused:
+            return
+        event = EventPointer.from_text(pointer)
+        self._refused.add(pointer)
+        self._waiting[event] = pointer, reason[:_LONGEST_REASON].replace("\0", "\\0")
+        self._waiting_bytes += event.length
+        count = len(self._waiting)
+        if count == _MOST_EVENTS or self._waiting_bytes >= _MOST_BYTES or not self.sieve.takes(count):
+            self._fetch()
+
+    def _fetch(self) -> None:
+        """Give the sieve the errors of all events that wait.
+
+        Raises:
+            PravegaError: an event cannot be fetched.
+            LandingError: there are too many errors, or too many bytes of them.
+        """
+        if not self._waiting:
+            return
+        cluster = self.client.asynchronous
+        events = self.client.run(fetch_events(cluster.controller, cluster.store, list(self._waiting)))
+        errors = [
+            {"event": event.data, "pointer": pointer, "reason": reason}
+            for event, (pointer, reason) in zip(events, self._waiting.values(), strict=True)
+        ]
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self.sieve.add(pa.array(errors, ERROR_TYPE))
 
     def finish(self) -> None:
-        """Check that no event has rows that were refused, and others that were not.
+        """Fetch the events that wait, and check that no event has rows that were refused, and others that were not.
 
         Raises:
             ConfigurationError: one has.
+            PravegaError: an event cannot be fetched.
+            LandingError: there are too many errors, or too many bytes of them.
         """
-        for pointer in self._refused:
-            refused = _hashes(pa.array([pointer]))
-            if any((each == refused).any() for each in self._taken):
-                raise ConfigurationError(
-                    f"a row of the event at {pointer} is refused, and other rows of it are not: a replay of the event "
-                    "would add them again. Divide it by an earlier job, or refuse the event as a whole by a check"
-                )
+        self._fetch()
+        refused = list(self._refused)
+        hashes = _all_hashes(pa.array(refused, pa.string()))
+        both = np.isin(np.concatenate([_NONE, *hashes]), np.concatenate([_NONE, *self._taken]))
+        if both.any():
+            raise ConfigurationError(
+                f"a row of the event at {refused[int(both.argmax())]} is refused, and other rows of it are not: a "
+                "replay of the event would add them again. Divide it by an earlier job, or refuse the event as a whole "
+                "by a check"
+            )
+
+
+def _all_hashes(texts: pa.StringArray) -> Iterator[npt.NDArray[np.uint64]]:
+    """Hashes of texts, some at a time: for each, all have memory for the longest."""
+    return (_hashes(texts.slice(first, _MOST_ROWS)) for first in range(0, len(texts), _MOST_ROWS))
 
 
 def _hashes(texts: pa.StringArray) -> npt.NDArray[np.uint64]:

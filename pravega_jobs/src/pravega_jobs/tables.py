@@ -166,6 +166,16 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
     raise AssertionError(f"{type(value)} was not checked")
 
 
+def row_count(value: Any) -> int | None:
+    """The number of rows of a value; None: it is not known before the last of them was read."""
+    match _kind_of(value):
+        case "pyarrow", "RecordBatch" | "Table":
+            return int(value.num_rows)
+        case "pandas" | "polars", "DataFrame":
+            return len(value)
+    return None
+
+
 def schema_of(value: Any) -> pa.Schema | None:
     """The columns of a value; None: it is a LazyFrame, or not a table."""
     match _kind_of(value):

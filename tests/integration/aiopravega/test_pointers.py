@@ -16,6 +16,7 @@ from aiopravega.errors import (
     StreamNotFoundError,
     StreamTruncatedError,
 )
+from aiopravega.read import fetch_events
 
 
 @pytest.fixture
@@ -38,6 +39,31 @@ async def test_every_event_is_fetched_by_its_pointer(client, events):
     for event in events:
         assert await client.fetch(EventPointer.of(event)) == event
         assert await client.fetch(EventPointer.of(event).to_text()) == event
+
+
+async def test_many_events_are_fetched_in_the_order_of_their_pointers(client, make_stream, read_all):
+    stream = await make_stream(2)
+    sizes = [0, 1, 100_000, 2_000_000, 64 * 1024, 5] * 4  # far from each other, near, and longer than one request
+    async with client.writer(stream) as writer:
+        for number, size in enumerate(sizes):
+            await writer.write(bytes([number]) * size, routing_key=str(number))
+    events = await read_all(stream)
+    wanted = [*reversed(events), events[3], events[0]]
+
+    for some in (wanted, wanted[::5], []):
+        assert await fetch_events(client.controller, client.store, [EventPointer.of(event) for event in some]) == some
+
+
+async def test_one_wrong_pointer_of_many_is_named(client, events, stream):
+    pointers = [EventPointer.of(event) for event in events]
+    wrong = EventPointer(pointers[20].segment, pointers[20].offset + 1, pointers[20].length)
+
+    with pytest.raises(MalformedEventError, match="points to no event") as raised:
+        await fetch_events(client.controller, client.store, [*pointers, wrong])
+    assert str(wrong) in str(raised.value)
+    gone = EventPointer(SegmentId(stream, 99, 7), 0, 20)
+    with pytest.raises(SegmentNotFoundError, match="has no segment"):
+        await fetch_events(client.controller, client.store, [*pointers, gone])
 
 
 async def test_the_largest_event_is_fetched(client, make_stream, read_all):

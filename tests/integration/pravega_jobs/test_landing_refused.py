@@ -131,8 +131,10 @@ def test_rows_that_do_not_fit_are_errors_once(lake, kind, landed, client):
 @pytest.mark.parametrize("kind", ["delta"], indirect=True)
 def test_what_cannot_be_refused_row_by_row_is_said(lake, kind, landed):
     make(lake, kind)
-    with pytest.raises(TooManyErrorsError, match="of 41 rows are errors"):
+    with pytest.raises(TooManyErrorsError, match="4 of the rows so far are errors, and most_errors is 3"):
         landed(most_errors=3)
+    with pytest.raises(TooManyErrorsError, match="of 41 rows are errors, and most_errors is 10%"):
+        landed(most_errors="10%")
     assert lake.table().rows() == {}
     with pytest.raises(ConfigurationError, match="checks need event_pointer"):
         landed(event_pointer=None)
@@ -196,3 +198,45 @@ def test_a_new_table_gets_all_rows_that_pass_the_checks(lake, landed):
     assert landed(generation=2, new_columns="add").action is Action.REPLACE
     rows = lake.table().read(landed(generation=2).holding, pa.schema([("pieces", pa.int64())]))
     assert sorted(each for batch in rows for each in batch["pieces"].to_pylist()) == sorted(passing)
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_text_that_postgres_cannot_store_is_an_error(lake, kind, landed, client, orders, is_new):
+    if not is_new:
+        make(lake, kind)
+    with client.writer(orders) as writer:
+        writer.write(json.dumps({"id": 40, "pieces": 40, "item": "p\0n"}).encode())
+    done = landed()
+    [errors] = list_errors(lake.table(), lake.table("errors"))
+    found = {row["event"]: row["reason"] for batch in read_errors(errors) for row in batch.to_pylist()}
+    assert done.holding.errors.rows == len(found)
+    [reason] = [reason for event, reason in found.items() if b"p\\u0000n" in event]
+    assert reason == "does not fit the table: column 'item' has the character of code 0, which PostgreSQL cannot store"
+
+
+@pytest.mark.parametrize("kind", ["parquet"], indirect=True)
+@pytest.mark.usefixtures("kind")
+def test_a_landing_with_too_many_refused_rows_reads_no_further(lake, client, orders):
+    wanted = range_of(client, orders)
+    rows = read_arrow(wanted, **READ).read_all()
+
+    def batches():
+        yield from rows.to_batches()
+        raise AssertionError("read on")
+
+    read = pa.RecordBatchReader.from_batches(rows.schema, batches())
+    with pytest.raises(TooManyErrorsError, match="3 of the rows so far are errors, and most_errors is 2"):
+        land(
+            read,
+            lake.table(),
+            wanted.range,
+            consumer="lake",
+            interval="monday",
+            errors=lake.table("errors"),
+            most_errors=2,
+            event_pointer="event_pointer",
+            checks={"none": field("pieces") < 0},
+            client=client,
+        )
+    assert lake.table().rows() == {}

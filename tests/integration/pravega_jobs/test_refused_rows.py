@@ -185,7 +185,7 @@ def test_rows_of_a_divided_table_are_letters_of_their_stream(
         write(errors_of=f"{scope}/dead")
     with pytest.raises(ConfigurationError, match="event_pointer='event_pointer' needs errors"):
         write(errors=None, errors_of=None)
-    with pytest.raises(TooManyErrorsError, match="3 of 21 rows are errors"):
+    with pytest.raises(TooManyErrorsError, match="3 of the rows so far are errors, and most_errors is 2"):
         write(most_errors=2)
     assert (events(clean), events(cheap), client.written(clean, "halves")) == ([], [], [])
     record = write().record

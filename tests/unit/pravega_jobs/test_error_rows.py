@@ -6,7 +6,7 @@ import pytest
 from tests.unit.pravega_jobs.lines_table import LinesTable
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import ConfigurationError, LandingError, TooManyErrorsError
 from aiopravega.schema.arrow.sql_columns import columns_of
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve, errors_of
 from pravega_jobs.landing import Holding, land
@@ -73,6 +73,26 @@ def test_rows_with_errors_are_taken_out_and_go_to_another_process():
 def test_more_bytes_of_errors_than_memory_may_have_are_refused():
     with pytest.raises(LandingError, match="more than 10 bytes.*The first: why"):
         list(Sieve(largest=10).sift(rows(b"x" * 11).to_batches()))
+
+
+def test_rows_are_not_read_on_when_too_many_are_errors():
+    def batches():
+        yield from rows(b"x", None, b"y").to_batches(max_chunksize=1)
+        raise AssertionError("read on")
+
+    sieve, limit = Sieve(), MostErrors.parse(1)
+    limit.hold(sieve, "the landing")
+    with pytest.raises(TooManyErrorsError, match="the landing: 2 of the rows so far are errors, and most_errors is 1"):
+        list(sieve.sift(batches()))
+
+
+@pytest.mark.parametrize(("given", "held"), [(None, 9), ("1", 1), ("33.4%", 1), ("33.3%", 0), ("0%", 0)])
+def test_a_part_of_known_rows_is_judged_before_the_last(given, held):
+    sieve = Sieve()
+    MostErrors.parse(given).hold(sieve, "the landing", rows=3)
+    assert (sieve.takes(held), given is None or not sieve.takes(held + 1)) == (True, True)
+    MostErrors.parse(given).hold(sieve, "the landing")
+    assert sieve.takes(10) == ("%" in str(given) or given is None)
 
 
 @pytest.mark.parametrize("given", ["many", -1, True, "101%", "-1%", 0.5])

@@ -3,7 +3,7 @@
 from aiopravega.read.events import Event, read_ranges, read_segment
 from aiopravega.read.history import Order
 from aiopravega.read.plan import Planner
-from aiopravega.read.pointer import EventPointer, fetch_event
+from aiopravega.read.pointer import EventPointer, fetch_event, fetch_events
 
 __all__ = [
     "Event",
@@ -11,6 +11,7 @@ __all__ = [
     "Order",
     "Planner",
     "fetch_event",
+    "fetch_events",
     "read_ranges",
     "read_segment",
 ]

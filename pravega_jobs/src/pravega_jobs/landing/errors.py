@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from aiopravega.errors import ConfigurationError, LandingError, TooManyErrorsError
+from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
 from pravega_jobs.landing.error_sinks import DIGITS, NAME, ErrorsSink, ErrorsTable
 from pravega_jobs.landing.error_streams import ErrorsStream
@@ -26,6 +26,8 @@ from pravega_jobs.spark.options import ERROR, ERROR_SQL
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from pravega_jobs.error_rows import Sieve
 
 _ALL: Final = 100
 _PERCENT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -58,6 +60,22 @@ class MostErrors:
             )
         return cls(number=int(text))
 
+    def hold(self, sieve: "Sieve", of: object, rows: int | None = None) -> None:
+        """Let a sieve refuse errors as soon as they are too many, as far as that is known before the last row.
+
+        Args:
+            sieve: gets the errors.
+            of: their landing or write, for the message.
+            rows: the number of all rows; None: not known, and a part of them can be judged at the end only.
+        """
+        most = self.number
+        if self.percent is not None and rows is not None:
+            most = int(self.percent * rows / _ALL)
+        sieve.hold_to(most, self, of)
+
+    def __str__(self) -> str:
+        return str(self.number) if self.percent is None else f"{self.percent:g}%"
+
     def check(self, errors: "pa.StructArray", rows: int, what: object) -> None:
         """Refuse rows with more errors; `what` is their landing or write, for the message.
 
@@ -65,17 +83,13 @@ class MostErrors:
             TooManyErrorsError: the message has the first error.
         """
         count = len(errors)
-        too_many = self.number is not None and count > self.number
+        passed = self.number is not None and count > self.number
         if self.percent is not None:
-            too_many = count * _ALL > self.percent * (count + rows)
-        if not too_many:
-            return
-        limit = self.number if self.percent is None else f"{self.percent:g}%"
-        first = errors[0].as_py()
-        raise TooManyErrorsError(
-            f"{what}: {count} of {count + rows} rows are errors, and most_errors is {limit}. The first, at "
-            f"{first['pointer']}: {first['reason']}. Mend the options of decoding, or allow more. Nothing was changed"
-        )
+            passed = count * _ALL > self.percent * (count + rows)
+        if passed:
+            from pravega_jobs.error_rows import too_many  # needs PyArrow
+
+            raise too_many(what, f"{count} of {count + rows} rows", self, errors[0].as_py())
 
 
 def check_errors(errors: "LandingTable | ErrorsSink | str | None", most_errors: int | str | None) -> MostErrors:

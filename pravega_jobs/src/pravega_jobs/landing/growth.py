@@ -28,14 +28,12 @@ class TableColumns:
         required: the columns that must not be null.
         widens: True if a column can get a wider type, and all readers find older rows in it.
         takes_values: True if the table turns values into its types, and fills in what rows lack: a database.
-        refuses_nul: True if texts must not have the character of code 0.
     """
 
     types: Mapping[str, str]
     required: frozenset[str] = frozenset()
     widens: bool = False
     takes_values: bool = False
-    refuses_nul: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ def land(
             others, without that column. A stream must exist; it is reached by the settings of the environment, or by
             the client of an `ErrorsStream`.
         most_errors: the most errors that the landing may have, such as `100` or `"1%"` of all rows; None: any number.
+            More than a number, or than a part of a table in memory, end the landing at once. A part of record batches
+            is judged after the last row, and rows of Spark are judged when all tasks are done.
         event_pointer: the column that has the pointer of the event that a row was made of, as reads with
             `metadata_columns="event_pointer"` give it. The table does not get it. If a row does not fit the table (null
             in a column that must not be, a number that a narrower column does not hold), or does not pass a check, its
@@ -116,8 +118,10 @@ def land(
     check_error_column(rows.types().get(ERROR), beside.sink)
     beside.sink.check(landing)
     from pravega_jobs.error_rows import Sieve  # needs PyArrow
+    from pravega_jobs.tables import row_count
 
     sieve, columns = Sieve(), target.columns()
+    limit.hold(sieve, landing, row_count(frame))
     with ExitStack() as opened:
         good = rows.sifted(sieve)
         if event_pointer is not None:
@@ -126,7 +130,7 @@ def land(
 
             assert isinstance(good, LocalRows)  # as `_check_refusals` has found
             refusals = Refusals(opened.enter_context(connected(client)), sieve, event_pointer, checks or {})
-            good = good.fitting(refusals, columns, landing)
+            good = good.fitting(refusals, columns, landing, refuses_nul=target.refuses_nul)
         staged = opened.enter_context(target.staged(fitted(good, columns, landing), landing))
         found_errors = sieve.errors()
         limit.check(found_errors, staged.rows, landing)

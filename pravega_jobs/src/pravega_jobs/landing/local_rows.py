@@ -67,7 +67,9 @@ class LocalRows:
         columns = sieve.columns(self._reader.schema)
         return LocalRows(pa.RecordBatchReader.from_batches(columns, sieve.sift(self._reader)))
 
-    def fitting(self, refusals: Refusals, table: TableColumns | None, landing: Landing) -> "LocalRows":
+    def fitting(
+        self, refusals: Refusals, table: TableColumns | None, landing: Landing, *, refuses_nul: bool
+    ) -> "LocalRows":
         """The rows that no check refuses and that fit the table, without the column of their events' pointers.
 
         Numbers of a wider type than the table's get its type. These rows must not be read any more.
@@ -76,6 +78,7 @@ class LocalRows:
             refusals: gets the other rows.
             table: the columns of the table; None: it is new.
             landing: the landing.
+            refuses_nul: True if the table does not take texts with the character of code 0.
 
         Raises:
             ConfigurationError: the column of pointers is missing, or a check is none for the columns.
@@ -83,7 +86,7 @@ class LocalRows:
         """
         own = LocalRows(refusals.columns(self._reader.schema).empty_table())
         columns = arrow_columns(fitting_types(own.types(), table, landing), own.arrow_schema())
-        fit = RowFit(refusals, columns, table)
+        fit = RowFit(refusals, columns, table, refuses_nul)
         return LocalRows(pa.RecordBatchReader.from_batches(columns, fit.batches(self._reader)))
 
     def write_files(

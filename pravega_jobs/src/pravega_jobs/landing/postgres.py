@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from aiopravega.errors import LandingError
 from pravega_jobs.landing.growth import TableColumns
@@ -69,6 +69,8 @@ class Postgres(LandingTable):
     Raises:
         ConfigurationError: the name of the table is empty, or has more than two parts.
     """
+
+    refuses_nul: ClassVar[bool] = True
 
     dsn: str = field(repr=False)
     table: str

@@ -28,7 +28,7 @@ def columns_of_table(cursor: Any, table: str) -> TableColumns:
         "select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and attnotnull", (table,)
     )
     required = frozenset(name for (name,) in cursor.fetchall() if name in types)
-    return TableColumns(types, required, widens=True, takes_values=True, refuses_nul=True)
+    return TableColumns(types, required, widens=True, takes_values=True)
 
 
 def growth_of(cursor: Any, table: str, types: Mapping[str, str], landing: Landing) -> Growth:

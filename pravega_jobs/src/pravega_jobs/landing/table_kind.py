@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.landing.growth import TableColumns
@@ -22,9 +22,13 @@ class LandingTable(Protocol):
     """A table that takes the rows of an interval once. What `staged` gives is of the table's own kind.
 
     Kinds derive from it, and get `holdings`, `held` and `is_target`.
+
+    Attributes:
+        refuses_nul: True if its texts must not have the character of code 0, also those of a table that is new.
     """
 
     __slots__ = ()
+    refuses_nul: ClassVar[bool] = False
 
     def location(self) -> str:
         """The location where the table is, or will be made, one text however it is spelled, without secrets."""

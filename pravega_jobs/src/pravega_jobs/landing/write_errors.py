@@ -157,9 +157,11 @@ def errors_of_write(
     sink = check_write_errors(errors)
     if sink.stream == target:
         raise ConfigurationError(f"the errors of a write to {target} cannot go into the same stream: name another one")
-    return ErrorsOfWrite(
+    found = ErrorsOfWrite(
         sink.with_client(client), target, write_id, generation, consumer or str(target), interval or write_id, limit
     )
+    limit.hold(found.sieve, found)
+    return found
 
 
 def stream_text(target: StreamName) -> str:
