@@ -63,6 +63,11 @@ def block_with(page: str, text: str) -> Block:
     return found
 
 
+def program_of(page: str) -> str:
+    """The Python of a page, as one program."""
+    return "\n".join(block.code for block in blocks_of(page) if block.language == "python")
+
+
 def typed_on(page: str) -> list[str]:
     """The blocks of a page that say no language."""
     return [code for _, language, code in _BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if not language]

@@ -19,6 +19,7 @@ import pytest
 from deltalake import DeltaTable
 from tests.integration.debezium_settings import GOOD, PASSWORD
 from tests.integration.pyspark_pravega.debezium_events import texts
+from tests.pages.blocks import PAGES, block_with, program_of
 from tests.system.airflow.postgres import Postgres
 from tests.system.servers import free_ports
 
@@ -28,7 +29,6 @@ from aiopravega.blocking import PravegaClient
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("pyspark_pravega")]
 
-PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 NAMES = ("change-data", "whole-transactions", "merge-changes", "set-up-debezium")  # in this order
 LIMIT = 1200  # seconds; it starts Spark
 SETTINGS = """
@@ -49,10 +49,6 @@ print(json.dumps(sorted([row.id, row.first_name, row.email] for row in table.col
 print("left behind", left_behind.count(), "of", spark.table("last_changes").count())
 print("made", wait.task_id, check.task_id, make.task_id)
 """
-
-
-def blocks_of(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", (PAGES / page).read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def customers(events: list[tuple[bytes, str]]) -> list[list[object]]:
@@ -99,8 +95,8 @@ def test_the_pages_read_merge_and_check_the_changes_of_a_database(pravega_config
     (tmp_path / "application.properties").write_text(GOOD.format(scope=scope, password=PASSWORD, flush=0) + SETTINGS)
     environment = {**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
     # How a range is claimed stands on the page to which these lead.
-    claim = blocks_of("land-tables.md")[0].replace('"orders"', '"inv.public.customers"')
-    program = "\n".join([claim, *(block for name in NAMES for block in blocks_of(f"{name}.md")), SHOWN])
+    claim = block_with("land-tables", "ledger.claim(monday").code.replace('"orders"', '"inv.public.customers"')
+    program = "\n".join([claim, *map(program_of, NAMES), SHOWN])
 
     def run(*command):
         done = subprocess.run(
@@ -146,7 +142,7 @@ def test_the_pages_read_merge_and_check_the_changes_of_a_database(pravega_config
         [row["id"], row["first_name"], row["email"], round(row["_valid_from"].timestamp() * 1_000_000)] for row in kept
     ]
     assert sorted(every, key=str) == versions(events["inv.public.customers"])
-    text = (PAGES / "whole-transactions.md").read_text()
+    text = PAGES["whole-transactions"].read_text(encoding="utf-8")
     [command] = re.findall(r"^```\npravega (cuts whole .*?)^```", text, re.MULTILINE | re.DOTALL)
     command = command.replace("shop/", f"{scope}/").replace("\\\n", "")
     said = run(Path(sys.executable).with_name("pravega"), *command.split())

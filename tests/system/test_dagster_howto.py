@@ -1,12 +1,11 @@
 """The how-to pages for Dagster do what they say: the Python of each runs, as a program, against a real server."""
 
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tests.pages.blocks import program_of
 
 from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -14,7 +13,6 @@ from aiopravega.blocking import PravegaClient
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("dagster_pravega")]
 
-HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 PAGES = (
     "dagster",
     "dagster-arrow",
@@ -36,12 +34,6 @@ for page in sys.argv[1:]:
 """
 SCOPE = "shop"  # as on the page
 LIMIT = 1200  # seconds; it starts Dagster and Spark
-
-
-def program_of(page: str) -> str:
-    """The Python of a page."""
-    text = (HOW_TO / f"{page}.md").read_text()
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
 
 
 def test_the_pages_read_ranges_and_write_streams(pravega_config, tmp_path):

@@ -8,13 +8,13 @@ import uuid
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import PAGES, program_of
 
 from aiopravega.blocking import PravegaClient
 
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("pyspark_pravega")]
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "land-tables.md"
 LIMIT = 1200  # seconds; it starts Spark
 
 
@@ -25,15 +25,12 @@ def test_the_page_lands_a_range_and_lands_it_again(pravega_config, tmp_path):
         client.create_stream(f"{scope}/orders")
         with client.writer(f"{scope}/orders") as writer:
             writer.write_many([b'{"id":%d,"price":0.25}' % number for number in range(10)], ["key"] * 10)
-    renamed = (
-        PAGE.read_text()
-        .replace('"shop"', f'"{scope}"')
-        .replace("shop/", f"{scope}/")
-        .replace("/tmp/lake", str(tmp_path))
-    )
+
+    def renamed(text: str) -> str:
+        return text.replace('"shop"', f'"{scope}"').replace("shop/", f"{scope}/").replace("/tmp/lake", str(tmp_path))
+
     script = tmp_path / "land.py"
-    blocks = re.findall(r"^```python\n(.*?)^```", renamed, flags=re.MULTILINE | re.DOTALL)
-    script.write_text("\n".join(blocks))
+    script.write_text(renamed(program_of("land-tables")))
     environment = {**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
 
     def run(*command):
@@ -51,5 +48,5 @@ def test_the_page_lands_a_range_and_lands_it_again(pravega_config, tmp_path):
 
     printed = run(sys.executable, script)
     assert "append 10\nnothing\nreplace 10\nlake 2026-01-05 2 10 " in printed
-    [command] = re.findall(rf"`pravega (cuts verify {scope}/[^`]+)`", renamed)
+    [command] = re.findall(rf"`pravega (cuts verify {scope}/[^`]+)`", renamed(PAGES["land-tables"].read_text()))
     assert "no gap, no overlap" in run(Path(sys.executable).with_name("pravega"), *command.split())

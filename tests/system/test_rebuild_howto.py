@@ -4,23 +4,21 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tests.pages.blocks import program_of
 
 from aiopravega.blocking import PravegaClient
 
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("pyspark_pravega")]
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "rebuild-an-interval.md"
 LIMIT = 1200  # seconds; it starts Spark
 
 
 def test_the_page_writes_an_interval_anew_and_reads_the_newest_rows(pravega_config, tmp_path):
     script = tmp_path / "totals.py"
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    script.write_text("\n".join(blocks))
+    script.write_text(program_of("rebuild-an-interval"))
 
     done = subprocess.run(
         [sys.executable, script],

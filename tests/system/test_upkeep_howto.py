@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from deltalake import DeltaTable
-from tests.pages.blocks import blocks_of, typed_on
+from tests.pages.blocks import block_with, typed_on
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.commands.main import main
@@ -41,22 +41,22 @@ def files_of(table):
     return len(DeltaTable(table.removeprefix("delta:")).file_uris())
 
 
-def run_block(number, tmp_path):
+def run_block(text, tmp_path):
     names: dict[str, Any] = {}
-    exec(blocks_of(PAGE)[number - 1].code.replace("/tmp/lake", str(tmp_path)), names)
+    exec(block_with(PAGE, text).code.replace("/tmp/lake", str(tmp_path)), names)
     return names
 
 
 def test_the_page_puts_files_together_by_python_and_by_each_host(orders, tmp_path):
     table = orders()
-    done = run_block(1, tmp_path)["done"]
+    done = run_block("keep_up(", tmp_path)["done"]
     assert (done.compacted_files, files_of(table)) == (3, 1)
     assert files_of(orders()) == 4
-    operator = run_block(2, tmp_path)["upkeep"]
+    operator = run_block("PravegaTableUpkeepOperator(", tmp_path)["upkeep"]
     assert (operator.execute({})["compacted_files"], files_of(table)) == (4, 1)
     assert operator.keep == timedelta(days=3)
     assert files_of(orders()) == 4
-    result = run_block(3, tmp_path)["job"].execute_in_process()
+    result = run_block("build_table_upkeep(", tmp_path)["job"].execute_in_process()
     assert (result.output_for_node("upkeep_of_orders")["compacted_files"], files_of(table)) == (4, 1)
     assert sorted(DeltaTable(table.removeprefix("delta:")).to_pyarrow_table()["id"].to_pylist()) == list(range(9))
     assert len(holdings(table)) == 9

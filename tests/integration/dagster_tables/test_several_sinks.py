@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, interval_of, key, write_days
-from tests.pages.blocks import blocks_of
+from tests.pages.blocks import block_with
 
 from aiopravega import ScalingPolicy, StreamName
 from dagster_pravega import StreamBatches, build_several_sinks, pravega_stream_spec
@@ -286,7 +286,11 @@ def test_other_results_are_refused_before_anything_is_written(run, split, made, 
 
 def test_the_code_of_the_page_divides_what_came(client, scope, pravega_config, tmp_path, monkeypatch, instance):
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
-    code = blocks_of("several-sinks")[4].code.replace("examples/", f"{scope}/").replace("/data", str(tmp_path))
+    code = (
+        block_with("several-sinks", "build_several_sinks(")
+        .code.replace("examples/", f"{scope}/")
+        .replace("/data", str(tmp_path))
+    )
     for name in ("flights", "punctual", "delayed"):
         client.create_stream(f"{scope}/{name}")
     with client.writer(f"{scope}/flights") as writer:
