@@ -105,7 +105,16 @@ def build_several_sinks(
     prefix = [key_prefix] if isinstance(key_prefix, str) else list(key_prefix)
     upstream = asset_key_of(stream)
     sinks = Sinks.of(
-        divide, into, prefix, keys, upstream, errors, most_errors, event_pointer, errors_of, output_options
+        divide=divide,
+        into=into,
+        prefix=prefix,
+        keys=keys,
+        upstream=upstream,
+        errors=errors,
+        most_errors=most_errors,
+        event_pointer=event_pointer,
+        errors_of=errors_of,
+        options=output_options,
     )
     if partitions_def is None:
         since = since or _LAST

@@ -15,7 +15,7 @@ from pravega_jobs.landing.errors import check_errors, check_write_errors
 from pravega_jobs.spark.options import ERRORS_OPTIONS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sinks:
     """The sinks of a write, by the names that the function gives them, and the options of the write.
 
@@ -38,6 +38,7 @@ class Sinks:
     @classmethod
     def of(
         cls,
+        *,
         divide: Callable[[Any], Mapping[str, Any]] | str,
         into: Mapping[str, str],
         prefix: Sequence[str],
@@ -80,17 +81,17 @@ class Sinks:
             check_write_errors(errors)
         specs = [_spec(dg.AssetKey([*prefix, *each.split("/")]), text, keys) for each, text in into.items()]
         return cls(
-            divide,
-            targets,
-            specs,
-            keys,
-            upstream,
-            _type_of(divide),
-            errors,
-            most_errors,
-            event_pointer,
-            errors_of,
-            given,
+            divide=divide,
+            targets=targets,
+            specs=specs,
+            tables=keys,
+            upstream=upstream,
+            kind=_type_of(divide),
+            errors=errors,
+            most_errors=most_errors,
+            event_pointer=event_pointer,
+            errors_of=errors_of,
+            options=given,
         )
 
     @property

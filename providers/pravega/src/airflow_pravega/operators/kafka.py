@@ -4,6 +4,7 @@ Kafka is reached by a connection of the type `kafka`, as Airflow's provider for 
 librdkafka. That provider need not be installed.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from airflow.sdk import Context
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.connections.fields import errors_named, extras_of
 from airflow_pravega.hooks.pravega import PravegaHook, registry_of
@@ -57,6 +59,24 @@ class _KafkaOperator(PravegaStreamOperator):
         from pravega_jobs.kafka import KafkaCluster, KafkaConfig
 
         return KafkaCluster(KafkaConfig(kafka_settings(self.kafka_conn_id), self.timeout))
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
+        """Work on the topic.
+
+        Raises:
+            ConfigurationError: an argument or the connection cannot work.
+            PravegaError: as of `work_on_topic`.
+        """
+        del context
+        cluster = self.cluster()
+        with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
+            return self.work_on_topic(client, cluster, stream, registry)
+
+    @abstractmethod
+    def work_on_topic(
+        self, client: PravegaClient, cluster: "KafkaCluster", stream: StreamName, registry: SchemaRegistry | None
+    ) -> dict[str, Any]:
+        """Do the operator's work; returns the XCom."""
 
 
 class PravegaKafkaCopyOperator(_KafkaOperator):
@@ -115,30 +135,29 @@ class PravegaKafkaCopyOperator(_KafkaOperator):
         super().check_arguments(stream, context)
         whole_number("step_records", self.step_records)
 
-    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
+    def work_on_topic(
+        self, client: PravegaClient, cluster: "KafkaCluster", stream: StreamName, registry: SchemaRegistry | None
+    ) -> dict[str, Any]:
         """Copy the topic.
 
         Raises:
-            ConfigurationError: an argument or the connection cannot work.
+            ConfigurationError: an argument cannot work.
             PravegaError: a record cannot be copied, or a cluster cannot be reached.
         """
-        del context
         from pravega_jobs.kafka import CopyOptions, copy_topic
 
-        cluster = self.cluster()
-        with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
-            done = copy_topic(
-                client,
-                cluster,
-                self.topic,
-                stream,
-                options=CopyOptions.of(self.options) if self.options else None,
-                ledger=self.commit_ledger,
-                step_records=whole_number("step_records", self.step_records),
-                behind=[self.behind] if isinstance(self.behind, str) else self.behind,
-                lost=self.lost,
-                registry=registry,
-            )
+        done = copy_topic(
+            client,
+            cluster,
+            self.topic,
+            stream,
+            options=CopyOptions.of(self.options) if self.options else None,
+            ledger=self.commit_ledger,
+            step_records=whole_number("step_records", self.step_records),
+            behind=[self.behind] if isinstance(self.behind, str) else self.behind,
+            lost=self.lost,
+            registry=registry,
+        )
         self.log.info("%s", done)
         return done.to_json()
 
@@ -203,30 +222,29 @@ class PravegaKafkaCutOverOperator(_KafkaOperator):
         super().check_arguments(stream, context)
         whole_number("most_repeats", self.most_repeats)
 
-    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
+    def work_on_topic(
+        self, client: PravegaClient, cluster: "KafkaCluster", stream: StreamName, registry: SchemaRegistry | None
+    ) -> dict[str, Any]:
         """Decide the cut of the group.
 
         Raises:
-            ConfigurationError: an argument or the connection cannot work.
+            ConfigurationError: an argument cannot work.
             PravegaError: consumers are at work, the cut is not exact, or a cluster cannot be reached.
         """
-        del context
         from pravega_jobs.kafka import cut_over
 
-        cluster = self.cluster()
-        with registry_of(PravegaHook(self.pravega_conn_id)) as registry:
-            decided = cut_over(
-                client,
-                cluster,
-                self.topic,
-                stream,
-                self.group,
-                most_repeats=whole_number("most_repeats", self.most_repeats),
-                consumer=self.consumer,
-                cut_ledger=self.cut_ledger,
-                reader_group=self.reader_group,
-                registry=registry,
-            )
+        decided = cut_over(
+            client,
+            cluster,
+            self.topic,
+            stream,
+            self.group,
+            most_repeats=whole_number("most_repeats", self.most_repeats),
+            consumer=self.consumer,
+            cut_ledger=self.cut_ledger,
+            reader_group=self.reader_group,
+            registry=registry,
+        )
         self.log.info("group %s continues in %s at %s", self.group, stream, decided.cut)
         return decided.model_dump(mode="json")
 
