@@ -96,7 +96,7 @@ class Sieve:
         self._limit, self._of = "", ""
 
     def hold_to(self, most: int | None, limit: object, of: object) -> None:
-        """Take no more errors than these, so that rows that must fail do not go on.
+        """Take no more errors than these, so that rows that must fail are not read further.
 
         Args:
             most: the most errors; None: any number.

@@ -24,7 +24,7 @@ class LandingTable(Protocol):
     Kinds derive from it, and get `holdings`, `held` and `is_target`.
 
     Attributes:
-        refuses_nul: True if its texts must not have the character of code 0, also those of a table that is new.
+        refuses_nul: True if its texts must not have the character of code 0, also in a new table.
     """
 
     __slots__ = ()
