@@ -4,7 +4,7 @@ A row says which event it is of by the event's pointer. The event is fetched aga
 bytes, as one that cannot be decoded, so that a replay decodes it again. All rows of an event are written, or none is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,8 @@ from aiopravega.read import EventPointer, fetch_events
 from pravega_jobs.error_rows import ERROR_TYPE, Sieve
 
 Checks = Mapping[str, pc.Expression]
+# The bytes of events, in the order of their pointers.
+FetchEvents = Callable[[Sequence[EventPointer]], Sequence[bytes]]
 _LONGEST_REASON: Final = 1000  # characters
 # Events that are fetched together, in number and bytes.
 _MOST_EVENTS: Final = 10_000
@@ -45,18 +47,28 @@ def check_refusals(event_pointer: str | None, checks: Checks | None, errors: obj
         raise ConfigurationError(f"event_pointer={event_pointer!r} needs errors: the sink of the errors")
 
 
+def of_stream(client: PravegaClient) -> FetchEvents:
+    """Fetches events from their stream."""
+
+    def fetch(pointers: Sequence[EventPointer]) -> list[bytes]:
+        found = client.run(fetch_events(client.controller, client.store, pointers))
+        return [event.data for event in found]
+
+    return fetch
+
+
 @dataclass
 class Refusals:
     """Takes rows that are refused out of a write or a landing.
 
     Args:
-        client: fetches the events.
+        events: fetches the events.
         sieve: gets the errors.
         column: the column that has the pointer of each row's event; it is not a part of what is written.
         checks: conditions that rows must fulfil, by their names.
     """
 
-    client: PravegaClient
+    events: FetchEvents
     sieve: Sieve
     column: str
     checks: Checks = field(default_factory=dict)
@@ -135,10 +147,9 @@ class Refusals:
         """
         if not self._waiting:
             return
-        cluster = self.client.asynchronous
-        events = self.client.run(fetch_events(cluster.controller, cluster.store, list(self._waiting)))
+        events = self.events(list(self._waiting))
         errors = [
-            {"event": event.data, "pointer": pointer, "reason": reason}
+            {"event": event, "pointer": pointer, "reason": reason}
             for event, (pointer, reason) in zip(events, self._waiting.values(), strict=True)
         ]
         self._waiting.clear()

@@ -17,6 +17,8 @@ from aiopravega.errors import ConfigurationError, TooManyErrorsError, WriteIdReu
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
 from aiopravega.schema.open import register_schema
 from pravega_jobs.frames import range_of, read_arrow, write_arrow, write_by_column, write_streams
+from pravega_jobs.landing import WrittenStream
+from pravega_jobs.replays import replay_errors
 
 __all__ = ["client", "environment", "events", "scope"]
 READ: dict[str, Any] = {
@@ -82,6 +84,28 @@ def test_events_of_refused_rows_are_letters_once(client, scope, clean, events):
             assert letter["reason"].startswith("cannot be an event of the stream: ")
     with pytest.raises(WriteIdReusedError):
         clean()
+
+
+def test_rows_of_a_replay_that_their_stream_refuses_stay_letters(client, scope, clean, registry, events):
+    clean(checks=None)
+    target = StreamName(scope, "clean")
+
+    def replayed(columns: str | None = None, **given: Any):
+        options = {"decode": "json", "columns": READ["columns"], "metadata_columns": columns}
+        encoded = {"output_options": {"encode": "auto"}, "registry": registry}
+        [*_, done] = replay_errors(WrittenStream(target, client), options, **encoded, **given)
+        return done.errors, done.left, done.rows, len(events(target))
+
+    def price(rows: pa.Table) -> pa.Table:
+        return rows.set_column(1, "price", pc.if_else(pc.equal(rows["id"], 15), 7.5, rows["price"]))
+
+    assert replayed() == (5, 5, 0, 36)
+    assert replayed("event_pointer", change=price, event_pointer="event_pointer") == (5, 4, 1, 37)
+    assert states(target) == [("monday", 1, "counted", 4), ("monday", 1, "replayed", 5)]
+    letters = [json.loads(each) for each in events(StreamName(scope, "dead"))][5:]
+    assert sum("cannot be an event of the stream" in each["reason"] for each in letters) == 3
+    with pytest.raises(ConfigurationError):
+        replayed(change=price)
 
 
 def test_rows_that_do_not_pass_a_check_are_replayed_by_other_code(scope, clean, tmp_path, monkeypatch):

@@ -94,6 +94,12 @@ async def _show(options: Options) -> int:
         "PYTHONPATH, its first parameter annotated as for @task.pravega",
     ),
     Option(
+        ["--event-pointer"],
+        metavar="COLUMN",
+        help="of the events' pointers (-o metadata_columns=event_pointer), which the function of --with keeps: events "
+        "whose rows do not fit stay errors",
+    ),
+    Option(
         ["--new-columns"],
         type=click.Choice(["fail", "add", "ignore"]),
         default="fail",
@@ -135,6 +141,7 @@ async def _replay(options: Options) -> int:
             target,
             {each.name: each.value for each in options.read_options if each.stream is None},
             change=change,
+            event_pointer=options.event_pointer,
             output_options=options_of(options, streams[0], None, others=False) if streams else None,
             errors=options.errors,
             consumer=options.consumer,

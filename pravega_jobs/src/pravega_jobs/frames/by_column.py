@@ -18,7 +18,7 @@ from pravega_jobs.frames.several import errors_beside, named_streams
 from pravega_jobs.frames.write import parsed_options, without_errors
 from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.write_errors import ErrorsOfWrite
-from pravega_jobs.refusals import Refusals, check_refusals
+from pravega_jobs.refusals import Refusals, check_refusals, of_stream
 from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
 
@@ -80,7 +80,7 @@ def write_by_column(
     refusals = (
         {}
         if event_pointer is None
-        else {stream: Refusals(client, its.sieve, event_pointer) for stream, its in beside.items()}
+        else {stream: Refusals(of_stream(client), its.sieve, event_pointer) for stream, its in beside.items()}
     )
     kept = _sifted(rows, column, beside, errors_of)
     batches = batches_by_column(kept, column, by_value, parsed, registry, refusals)

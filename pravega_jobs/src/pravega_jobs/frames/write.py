@@ -16,7 +16,7 @@ from pravega_jobs.landing.error_streams import ErrorsStream
 from pravega_jobs.landing.errors import check_error_column
 from pravega_jobs.landing.local_rows import types_of
 from pravega_jobs.landing.write_errors import ErrorsOfWrite, errors_of_write
-from pravega_jobs.refusals import Checks, Refusals, check_refusals
+from pravega_jobs.refusals import Checks, Refusals, check_refusals, of_stream
 from pravega_jobs.spark.options import ERROR
 from pravega_jobs.tables import batches_of, check_table
 from pravega_jobs.writes import Written
@@ -181,5 +181,5 @@ def events_of(
         return event_batches(without_errors(rows), options, stream, registry)
     rows = errors.sifted(rows)
     errors.check()
-    refusals = None if event_pointer is None else Refusals(client, errors.sieve, event_pointer, checks or {})
+    refusals = None if event_pointer is None else Refusals(of_stream(client), errors.sieve, event_pointer, checks or {})
     return event_batches(rows, options, stream, registry, refusals)

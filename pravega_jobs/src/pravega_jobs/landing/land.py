@@ -126,10 +126,11 @@ def land(
         good = rows.sifted(sieve)
         if event_pointer is not None:
             from pravega_jobs.landing.local_rows import LocalRows
-            from pravega_jobs.refusals import Refusals
+            from pravega_jobs.refusals import Refusals, of_stream
 
             assert isinstance(good, LocalRows)  # as `_check_refusals` has found
-            refusals = Refusals(opened.enter_context(connected(client)), sieve, event_pointer, checks or {})
+            events = of_stream(opened.enter_context(connected(client)))
+            refusals = Refusals(events, sieve, event_pointer, checks or {})
             good = good.fitting(refusals, columns, landing, refuses_nul=target.refuses_nul)
         staged = opened.enter_context(target.staged(fitted(good, columns, landing), landing))
         found_errors = sieve.errors()

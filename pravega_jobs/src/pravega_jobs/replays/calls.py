@@ -17,7 +17,7 @@ from pravega_jobs.landing.errors import ErrorsBeside
 from pravega_jobs.landing.rules import Evolution, choice
 from pravega_jobs.replays.into_streams import StreamReplay, finish_writes
 from pravega_jobs.replays.into_tables import TableReplay, holding_of
-from pravega_jobs.replays.mending import Mender, Replayed, decoding_options
+from pravega_jobs.replays.mending import Mender, Replayed, Rule, decoding_options
 
 
 def replay_errors(
@@ -30,6 +30,7 @@ def replay_errors(
     registry: SchemaRegistry | None = None,
     new_columns: Evolution | str = Evolution.FAIL,
     change: Callable[[pa.Table], Any] | None = None,
+    event_pointer: str | None = None,
     output_options: Mapping[str, Any] | None = None,
 ) -> list[Replayed]:
     """Decode the errors of landings or writes again, and put what can be decoded now beside the rows, exactly once.
@@ -52,6 +53,10 @@ def replay_errors(
         new_columns: the treatment of columns that the table lacks, as of `land`.
         change: makes rows of the target from the rows of the mended errors, as the job does that lands or writes; None:
             they are rows of the target. It gets a table of Arrow, and gives one, or another frame that `land` takes.
+        event_pointer: the column that has the pointer of each row's event, as the option
+            `metadata_columns="event_pointer"` gives it, and as `change` keeps it. Events whose rows do not fit the
+            target are left as errors then, with the reason; None: such a row fails the replay. Without `change` they
+            are always left.
         output_options: of a stream, how rows become events, as of `write_arrow`.
 
     Returns:
@@ -64,7 +69,7 @@ def replay_errors(
         PravegaError: the registry, a table or the cluster cannot be asked.
     """
     target = rows_target(table)
-    rule = choice(new_columns, Evolution, "new_columns")
+    growing, rule = choice(new_columns, Evolution, "new_columns"), Rule(change, event_pointer)
     mender = Mender(decoding_options(options), registry)
     if isinstance(target, WrittenStream):
         encoding = FrameOptions.parse(output_options or {})
@@ -72,7 +77,7 @@ def replay_errors(
             stream = replace(target, client=client)
             finish_writes(client, stream)
             found = [each for each in list_errors(stream, errors) if each.is_of(consumer, interval)]
-            return [StreamReplay(client, stream, each, mender, encoding, change).run() for each in _counted(found)]
+            return [StreamReplay(client, stream, each, mender, encoding, rule).run() for each in _counted(found)]
     if output_options:
         raise ConfigurationError(
             f"output_options={dict(output_options)!r} are for events of a stream, and {target.location()} is a table"
@@ -80,7 +85,7 @@ def replay_errors(
     target.repair()
     found = [each for each in list_errors(target, errors) if each.is_of(consumer, interval)]
     counted = _counted(found)
-    done = [TableReplay(target, each, holding_of(target, each), mender, rule, change).run() for each in counted]
+    done = [TableReplay(target, each, holding_of(target, each), mender, growing, rule).run() for each in counted]
     # Errors of runs that were killed before they took them out.
     for held in target.holdings():
         for each in found:

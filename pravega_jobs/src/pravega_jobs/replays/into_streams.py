@@ -5,21 +5,23 @@ it has replayed, and those that are left. The next replay takes those, as the ne
 replays at once, the ledger takes one.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LandingError, WriteIdReusedError, WriteSupersededError
 from aiopravega.ledger import ledger_name
-from pravega_jobs.error_rows import ERROR_TYPE
+from pravega_jobs.events.batches import write_event_batches
+from pravega_jobs.frames.events import event_batches
 from pravega_jobs.frames.options import FrameOptions
-from pravega_jobs.frames.write import write_rows
 from pravega_jobs.landing import ErrorsStream, IntervalErrors, WrittenStream
 from pravega_jobs.landing.write_errors import errors_of_write
-from pravega_jobs.replays.mending import Change, Mended, Mender, Replayed
+from pravega_jobs.replays.mending import Mender, Replayed, Rule, reason_of
 from pravega_jobs.spark.options import ERROR
+
+_ROWS: Final = 10_000  # that become events at a time
 
 
 def finish_writes(client: PravegaClient, target: WrittenStream) -> None:
@@ -38,7 +40,7 @@ class StreamReplay:
         errors: the errors, which count.
         mender: decodes them.
         options: of the encoding of rows as events.
-        change: makes rows of the stream from decoded events.
+        rule: makes rows of the stream from decoded events.
     """
 
     client: PravegaClient
@@ -46,26 +48,31 @@ class StreamReplay:
     errors: IntervalErrors
     mender: Mender
     options: FrameOptions
-    change: Change | None
+    rule: Rule
 
     def run(self) -> Replayed:
-        """Write the rows of the events that can be decoded now, if there are any.
+        """Write the rows of the events that can be decoded now, and that the stream takes, if there are any.
 
         Raises:
             LandingError: another run has replayed the errors meanwhile.
         """
         mended = self.mender.mend(self.errors)
         if mended.is_empty:
-            return self._result(0, len(mended.left), 0, mended)
-        rows = mended.changed(self.change)
+            return self._result(0, mended.left(None), 0)
+        rows, refusals = mended.changed(self.rule)
         if ERROR in rows.schema.names:
             raise ConfigurationError(f"the function gives rows with a column {ERROR!r}: leave it out")
+        options, stream, registry = self.options, self.target.stream, self.mender.registry
+        batches = list(event_batches(rows.to_reader(_ROWS), options, stream, registry, refusals))
+        left = mended.left(refusals)
+        if mended.mends_nothing(left):
+            return self._result(0, left, 0)
         assert self.errors.write is not None
         assert isinstance(self.errors.sink, ErrorsStream)
         write_id, generation = self.errors.write.next_replay
         beside = errors_of_write(
             self.client,
-            self.target.stream,
+            stream,
             write_id,
             generation,
             self.errors.sink,
@@ -74,37 +81,20 @@ class StreamReplay:
             self.errors.interval,
         )
         assert beside is not None
+        beside.sieve.add(left)
+        beside.check()
+        beside = replace(beside, replays=self.errors.name)
         try:
-            written = write_rows(
-                self.client,
-                pa.RecordBatchReader.from_batches(
-                    rows.schema.append(pa.field(ERROR, ERROR_TYPE)), _with_errors(rows, mended.left)
-                ),
-                self.target.stream,
-                write_id,
-                self.options,
-                registry=self.mender.registry,
-                ledger=self.target.ledger,
-                generation=generation,
-                errors=replace(beside, replays=self.errors.name),
+            written = write_event_batches(
+                self.client, stream, write_id, batches, self.target.ledger, generation, errors=beside
             )
         except (WriteIdReusedError, WriteSupersededError) as error:
             raise LandingError(
                 f"another run has replayed the errors of interval {self.errors.interval!r} of "
-                f"{self.errors.consumer!r} in {self.target.stream} meanwhile. Run it again: it takes what is left"
+                f"{self.errors.consumer!r} in {stream} meanwhile. Run it again: it takes what is left"
             ) from error
-        return self._result(generation, len(mended.left), written.record.total_events, mended)
+        return self._result(generation, left, written.record.total_events)
 
-    def _result(self, generation: int, left: int, rows: int, mended: Mended) -> Replayed:
-        return Replayed(
-            self.errors.consumer, self.errors.interval, generation, self.errors.landed, left, rows, mended.reason
-        )
-
-
-def _with_errors(rows: pa.Table, left: pa.StructArray) -> Iterator[pa.RecordBatch]:
-    """Rows, and after them a row of nulls for each error that is left."""
-    for batch in rows.to_batches():
-        yield batch.append_column(ERROR, pa.nulls(batch.num_rows, ERROR_TYPE))
-    nulls = [pa.nulls(len(left), each.type) for each in rows.schema]
-    columns = pa.schema([*(each.with_nullable(True) for each in rows.schema), pa.field(ERROR, ERROR_TYPE)])
-    yield pa.RecordBatch.from_arrays([*nulls, left], schema=columns)
+    def _result(self, generation: int, left: pa.StructArray, rows: int) -> Replayed:
+        errors = self.errors
+        return Replayed(errors.consumer, errors.interval, generation, errors.landed, len(left), rows, reason_of(left))

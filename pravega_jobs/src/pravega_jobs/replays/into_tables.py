@@ -17,7 +17,7 @@ from pravega_jobs.landing import IntervalErrors, LandingTable, land
 from pravega_jobs.landing.growth import TableColumns, growth
 from pravega_jobs.landing.local_rows import LocalRows, arrow_columns, with_columns
 from pravega_jobs.landing.rules import Evolution, Holding, Landing
-from pravega_jobs.replays.mending import Change, Mender, Replayed
+from pravega_jobs.replays.mending import Mended, Mender, Replayed, Rule, reason_of
 from pravega_jobs.spark.options import ERROR
 
 _ROWS: Final = 10_000
@@ -47,25 +47,27 @@ class TableReplay:
         errors: the errors, which count.
         held: the holding whose errors they are.
         mender: decodes them.
-        rule: the treatment of columns that the table lacks.
-        change: makes rows of the table from decoded events.
+        new_columns: the treatment of columns that the table lacks.
+        rule: makes rows of the table from decoded events.
     """
 
     target: LandingTable
     errors: IntervalErrors
     held: Holding
     mender: Mender
-    rule: Evolution
-    change: Change | None
+    new_columns: Evolution
+    rule: Rule
 
     def run(self) -> Replayed:
-        """Land the interval again, if an event can be decoded now."""
+        """Land the interval again, if an event can be decoded now, and its rows fit the table."""
         mended = self.mender.mend(self.errors, self.held.stream)
         if mended.is_empty:
-            return self._result(self.held, len(mended.left), mended.reason)
-        columns, rows_now = self._fitted(mended.changed(self.change))
+            return self._result(self.held, mended.left(None))
+        columns, rows_now, left = self._fitted(mended)
+        if mended.mends_nothing(left):
+            return self._result(self.held, left)
         rows = pa.RecordBatchReader.from_batches(
-            columns.append(pa.field(ERROR, ERROR_TYPE)), self._rows(columns, rows_now, mended.left)
+            columns.append(pa.field(ERROR, ERROR_TYPE)), self._rows(columns, rows_now, left)
         )
         landed = land(
             rows,
@@ -74,38 +76,42 @@ class TableReplay:
             consumer=self.held.consumer,
             interval=self.held.interval,
             generation=self.held.generation + 1,
-            new_columns=self.rule,
+            new_columns=self.new_columns,
             errors=self.errors.sink,
         )
-        now = landed.holding
-        return self._result(now, 0 if now.errors is None else now.errors.rows, mended.reason)
+        return self._result(landed.holding, left)
 
-    def _result(self, held: Holding, left: int, reason: str | None) -> Replayed:
+    def _result(self, held: Holding, left: pa.StructArray) -> Replayed:
         return Replayed(
-            held.consumer, held.interval, held.generation, self.errors.landed, left, held.rows, reason if left else None
+            held.consumer, held.interval, held.generation, self.errors.landed, len(left), held.rows, reason_of(left)
         )
 
-    def _fitted(self, mended: pa.Table) -> tuple[pa.Schema, pa.Table]:
-        """The columns that the table has for old and new rows, and the new rows.
+    def _fitted(self, mended: Mended) -> tuple[pa.Schema, pa.Table, pa.StructArray]:
+        """The columns that the table has for old and new rows, the new rows, and the errors that are left.
 
         Raises:
             LandingError: the columns differ, and the rule or the kind of table does not allow it.
         """
-        landing = Landing(self.held.identity, self.held.range, self.held.generation + 1, new_columns=self.rule)
+        landing = Landing(self.held.identity, self.held.range, self.held.generation + 1, new_columns=self.new_columns)
         known = self.target.columns()
         if known is None:
             raise LandingError(f"{landing}: {self.target.location()} is gone. Nothing was changed")
         # A database would fill in what rows lack, but the rows are landed with the older ones.
         known = replace(known, takes_values=False)
-        own = LocalRows(mended)
+        rows, refusals = mended.changed(self.rule)
+        own = LocalRows(rows)
+        if refusals is not None:
+            own = own.fitting(refusals, known, landing, refuses_nul=self.target.refuses_nul)
         grown = growth(landing, known, own.types())
         try:
-            return arrow_columns({**known.types, **grown.widened, **grown.added}, own.arrow_schema()), mended
+            columns = arrow_columns({**known.types, **grown.widened, **grown.added}, own.arrow_schema())
         except ConfigurationError as error:
             raise LandingError(
                 f"{landing}: the table has a column of a type that rows of a replay cannot have: {error}. Land the "
                 "interval again from its range. Nothing was changed"
             ) from None
+        rows_now = pa.Table.from_batches(own.batches(), own.arrow_schema())
+        return columns, rows_now, mended.left(refusals)
 
     def _rows(self, columns: pa.Schema, mended: pa.Table, still: pa.StructArray) -> Iterator[pa.RecordBatch]:
         """The rows that the table has, the rows of mended errors, and the errors that are left."""

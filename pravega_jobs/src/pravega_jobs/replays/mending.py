@@ -14,15 +14,31 @@ from aiopravega.read.pointer import EventPointer
 from aiopravega.schema.arrow.arrays import positions
 from aiopravega.wire import EVENT_HEADER
 from pravega_jobs.decoding.options import OnError
-from pravega_jobs.error_rows import ERROR_TYPE, TABLE_COLUMNS
+from pravega_jobs.error_rows import ERROR_TYPE, TABLE_COLUMNS, Sieve
 from pravega_jobs.frames.decoding import Decoding, decoding_of
 from pravega_jobs.frames.options import FrameOptions
 from pravega_jobs.landing import IntervalErrors, read_errors
+from pravega_jobs.refusals import Refusals
 from pravega_jobs.spark.options import ERROR
 from pravega_jobs.tables import batches_of, check_table
 
 _ON_ERROR: Final = "on_error"
+# The column of pointers of rows that no function changes.
+_POINTER: Final = "_event_pointer"
 Change = Callable[[pa.Table], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What makes rows of the target from decoded events.
+
+    Args:
+        change: a function of the job; None: they are rows of the target.
+        event_pointer: the column that has the pointer of each row's event; None: `change` keeps none.
+    """
+
+    change: Change | None = None
+    event_pointer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +53,7 @@ class Replayed:
         errors: the errors that counted before.
         left: the errors that count now.
         rows: the rows of the interval in the table now; of a stream, the rows that were added.
-        reason: why the first event that is left cannot be decoded; None: none is left.
+        reason: why the first event that is left is an error; None: none is left.
     """
 
     consumer: str
@@ -80,31 +96,52 @@ class Mended:
 
     Args:
         rows: the rows of the events that can be decoded now.
-        left: the errors that are left, with the routing keys that a job has given them before.
-        found: the number of all errors.
+        pointers: the pointer of the event of each row.
+        undecoded: the errors of the events that still cannot be decoded.
+        before: all errors, as their table or stream has them.
     """
 
     rows: pa.Table
-    left: pa.StructArray
-    found: int
+    pointers: pa.StringArray
+    undecoded: pa.StructArray
+    before: pa.Table
 
     @property
     def is_empty(self) -> bool:
         """True if no event can be decoded now."""
-        return len(self.left) == self.found
+        return self.mends_nothing(self.undecoded)
 
-    @property
-    def reason(self) -> str | None:
-        """The reason of the first error that is left."""
-        return self.left[0]["reason"].as_py() if len(self.left) else None
+    def mends_nothing(self, left: pa.StructArray) -> bool:
+        """True if these errors are all errors."""
+        return len(left) == len(self.before)
 
-    def changed(self, change: Change | None) -> pa.Table:
-        """The rows, as a function of the job makes rows of the target from them; None: as they are."""
-        if change is None:
-            return self.rows
-        changed = change(self.rows)
+    def changed(self, rule: Rule) -> tuple[pa.Table, Refusals | None]:
+        """The rows of the target, and what takes those out that it refuses; None: one fails the replay.
+
+        Raises:
+            ConfigurationError: the function gives no table.
+        """
+        if rule.change is None:
+            if rule.event_pointer is not None:
+                return self.rows, self._refusals(rule.event_pointer)
+            return self.rows.append_column(_POINTER, self.pointers), self._refusals(_POINTER)
+        changed = rule.change(self.rows)
         check_table(changed)
-        return batches_of(changed).read_all()
+        rows = batches_of(changed).read_all()
+        return rows, None if rule.event_pointer is None else self._refusals(rule.event_pointer)
+
+    def left(self, refusals: Refusals | None) -> pa.StructArray:
+        """The errors that are left, with the routing keys that a job has given them before."""
+        found = self.undecoded
+        if refusals is not None:
+            found = pa.concat_arrays([found, refusals.sieve.errors()])
+        return _with_keys(found, self.before)
+
+    def _refusals(self, column: str) -> Refusals:
+        events = self.before["event"]
+        pointers = map(EventPointer.from_text, self.before["pointer"].to_pylist())
+        known = {pointer: row for row, pointer in enumerate(pointers)}
+        return Refusals(lambda wanted: events.take([known[each] for each in wanted]).to_pylist(), Sieve(), column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +169,8 @@ class Mender:
             LandingError: errors are missing, or one has no pointer to its event.
         """
         found = pa.Table.from_batches(read_errors(errors), TABLE_COLUMNS)
-        batches = list(self._decoded(found, errors, stream))
+        pointers: list[str] = []
+        batches = list(self._decoded(found, errors, stream, pointers))
         others = [each.schema for each in batches if not each.schema.equals(batches[0].schema)]
         if others:
             raise ConfigurationError(
@@ -141,8 +179,9 @@ class Mender:
             )
         decoded = pa.Table.from_batches(batches)
         left = decoded[ERROR].combine_chunks().drop_null()
-        rows = decoded.filter(decoded[ERROR].is_null()).drop_columns(ERROR)
-        return Mended(rows, _with_keys(left, found), found.num_rows)
+        is_good = decoded[ERROR].combine_chunks().is_null()
+        rows = decoded.filter(is_good).drop_columns(ERROR)
+        return Mended(rows, pa.array(pointers, pa.string()).filter(is_good), left, found)
 
     def _decoding(self, stream: StreamName) -> Decoding:
         if stream not in self._decodings:
@@ -155,15 +194,22 @@ class Mender:
             self._decodings[stream] = decoding
         return self._decodings[stream]
 
-    def _decoded(self, found: pa.Table, errors: IntervalErrors, stream: StreamName | None) -> Iterator[pa.RecordBatch]:
-        """The rows of events that were errors, by segment and offset; those that still are have an error."""
+    def _decoded(
+        self, found: pa.Table, errors: IntervalErrors, stream: StreamName | None, pointers: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of events that were errors, by segment and offset; those that still are have an error.
+
+        `pointers` get the pointer of each row's event.
+        """
+        texts = found["pointer"].to_pylist()
         by_segment: dict[SegmentId, list[tuple[int, int]]] = {}
         events = found["event"].combine_chunks()
-        for row, (text, event) in enumerate(zip(found["pointer"].to_pylist(), events.to_pylist(), strict=True)):
+        for row, (text, event) in enumerate(zip(texts, events.to_pylist(), strict=True)):
             pointer = _pointer(text, event, errors, stream)
             by_segment.setdefault(pointer.segment, []).append((pointer.offset, row))
         for segment, events_of in sorted(by_segment.items(), key=lambda each: (str(each[0].stream), each[0].to_int())):
             at = np.array(sorted(events_of), np.int64)
+            pointers.extend(texts[row] for row in at[:, 1])
             decoding = self._decoding(segment.stream)
             yield decoding.batch(events.take(positions(at[:, 1])), at[:, 0].copy(), segment)
             decoding.finish(segment)
@@ -198,3 +244,8 @@ def _with_keys(left: pa.StructArray, before: pa.Table) -> pa.StructArray:
     values = dict(zip((each.name for each in ERROR_TYPE), left.flatten(), strict=True))
     values["routing_key"] = pa.array([keys[pointer] for pointer in values["pointer"].to_pylist()], pa.string())
     return pa.StructArray.from_arrays(list(values.values()), fields=list(ERROR_TYPE))
+
+
+def reason_of(left: pa.StructArray) -> str | None:
+    """The reason of the first error that is left."""
+    return left[0]["reason"].as_py() if len(left) else None
