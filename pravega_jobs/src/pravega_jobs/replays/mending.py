@@ -30,7 +30,7 @@ Change = Callable[[pa.Table], Any]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes rows of the target from decoded events.
+    """Makes rows of the target from decoded events.
 
     Args:
         change: a function of the job; None: they are rows of the target.
