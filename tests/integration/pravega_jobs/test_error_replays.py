@@ -113,6 +113,31 @@ def test_a_table_gets_new_columns_of_mended_errors_if_told_so(lake):
     assert found.filter(pc.field("why").is_valid()).to_pylist() == [{"id": 8, "why": "early", "offset": 0}]
 
 
+@pytest.mark.parametrize("kind", ["delta", "parquet", "iceberg", "postgres"], indirect=True)
+def test_mended_errors_whose_rows_do_not_fit_stay_errors(lake):
+    large = b'{"id": 3000000000}'  # more than an int
+    land_with_errors(lake, "monday", 1, BAD, large, SEVEN)
+    options = {"decode": "json", "columns": "id long"}
+    where = {"errors": lake.table("errors")}
+    [done] = replay_errors(lake.table(), options, **where)
+    assert (done.generation, done.errors, done.left, done.rows) == (2, 3, 2, 4)
+    assert lake.contents(lake.table()) == mended("monday", 1, 7)
+    assert errors_that_count(lake) == [("monday", 2, BAD), ("monday", 2, large)]
+    [batch] = read_errors(list_errors(lake.table(), lake.table("errors"))[-1])
+    [why] = [why for why in batch["reason"].to_pylist() if "fit" in why]
+    assert why.startswith("does not fit the table: column 'id' is int32, which does not hold the value")
+    [same] = replay_errors(lake.table(), options, **where)
+    assert (same.generation, same.errors, same.left, same.rows) == (2, 2, 2, 4)
+
+    def change(rows: pa.Table) -> pa.Table:
+        return rows.set_column(0, "id", pc.if_else(pc.greater(rows["id"], 2**31), 8, rows["id"]))
+
+    kept = options | {"metadata_columns": "event_pointer"}
+    [done] = replay_errors(lake.table(), kept, change=change, event_pointer="event_pointer", **where)
+    assert (done.generation, done.left, done.rows) == (3, 1, 5)
+    assert lake.contents(lake.table()) == mended("monday", 1, 7, 8)
+
+
 @pytest.mark.parametrize("kind", ["parquet"], indirect=True)
 def test_mended_errors_become_rows_as_the_job_makes_them(lake):
     land_with_errors(lake, "monday", 1, SEVEN, EIGHT, BAD)
