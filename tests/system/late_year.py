@@ -34,15 +34,15 @@ from aiopravega import PravegaConfig, ScalingPolicy
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import TableNotFoundError
 from aiopravega.intervals import interval_name
-from aiopravega.ledger import CommitRecord
+from aiopravega.ledger import CutRecord
 from pravega_emulator import PravegaEmulator
 from pravega_jobs.landing import holdings
 
 SCOPE: Final = "late-year"
 TIMED: Final = f"{SCOPE}/timed"
-COPIES: Final = f"{SCOPE}/copies"
 START: Final = datetime(2025, 1, 1, tzinfo=UTC)
 HOURS: Final = "LATE_YEAR_HOURS"  # the variable that has their number
+FOLDER: Final = "LATE_YEAR_FOLDER"  # the variable that has the folder of the files that Dagster's runs make
 _HERE: Final = Path(__file__).parent
 _HOUR: Final = timedelta(hours=1)
 _STEP_SECONDS: Final = 3600.0
@@ -102,24 +102,37 @@ class Host(ABC):
 
 @dataclass(frozen=True, slots=True)
 class OfDagster(Host):
-    """Partitions that are written to a stream."""
+    """Partitions that are files, of which the cut ledger says how often they were claimed."""
 
     client: PravegaClient
+    folder: Path
 
     def state(self, hours: Iterable[int]) -> Mapping[int, tuple[int, int]]:
-        """By the records of the writes."""
-        found = {hour: self._written(hour) for hour in hours}
-        return {hour: (len(records), records[-1].total_events) for hour, records in found.items() if records}
+        """By the files, and by the records of the intervals, if all of them are done."""
+        wanted = {interval_name(at(hour), at(hour + 1)): hour for hour in hours}
+        claims, open_hours = Counter[int](), set[int]()
+        for record in self._records():
+            hour = wanted.get(record.interval)
+            if hour is not None:
+                claims[hour] += 1
+                open_hours |= set() if record.is_done else {hour}
+        return {
+            hour: (number, parquet.read_metadata(self._file(hour)).num_rows)
+            for hour, number in claims.items()
+            if hour not in open_hours
+        }
 
     def contents(self, hours: int) -> Iterator[Counter[int]]:
-        """By the ranges of the writes."""
-        for hour in range(hours):
-            wanted = self.client.range_of_write(self._written(hour)[-1])
-            yield Counter(json.loads(event.data)["id"] for event in self.client.read(wanted))
+        """By the rows of the files."""
+        return (Counter(parquet.read_table(self._file(hour))["id"].to_pylist()) for hour in range(hours))
 
-    def _written(self, hour: int) -> list[CommitRecord]:
+    def _file(self, hour: int) -> Path:
+        return self.folder / f"{at(hour):%Y-%m-%d-%H:%M}.parquet"
+
+    def _records(self) -> list[CutRecord]:
         try:
-            return self.client.written(COPIES, f"dagster/hour/partition {at(hour):%Y-%m-%d-%H:%M}")
+            # Later claims are of consumers of their own.
+            return [record for found in self.client.cut_ledger(SCOPE).consumers().values() for record in found]
         except TableNotFoundError:
             return []
 
@@ -151,7 +164,6 @@ class Year:
         self.client, self.source = client, source
         client.create_scope(SCOPE)
         client.create_stream(TIMED, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(days=1))
-        client.create_stream(COPIES, ScalingPolicy.fixed(2))
         self._note(0)
         next(iter(client.watermarks(TIMED, follow=True)))
 
@@ -213,9 +225,11 @@ def run(year: Year, host: Host, step: int) -> dict[str, object]:
 def dagster(given: argparse.Namespace, server: PravegaEmulator, client: PravegaClient, home: Path) -> Iterator[Host]:
     """Dagster's processes."""
     locations = {"late_hours": _HERE / "dagster" / "late_hours.py"}
-    environment = {"PRAVEGA_CONTROLLER_URI": server.controller_uri, HOURS: str(given.hours)}
+    folder = home / "hours"
+    folder.mkdir()
+    environment = {"PRAVEGA_CONTROLLER_URI": server.controller_uri, HOURS: str(given.hours), FOLDER: str(folder)}
     with Dagster(home, locations, environment, concurrency=_CONCURRENCY.format(given.at_once)):
-        yield OfDagster(client)
+        yield OfDagster(client, folder)
 
 
 @contextmanager

@@ -1,20 +1,25 @@
-"""Hours that Dagster materializes when they are complete, and again when events of them came late."""
+"""Hours that Dagster materializes when they are complete, and again when events of them came late.
+
+Hours that follow each other are one run, and a file each.
+"""
 
 import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
-import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from dagster_pravega import (
     PravegaArrowIOManager,
     PravegaCondition,
     PravegaResource,
+    StreamBatches,
     StreamOptions,
     build_automation_sensor,
     build_late_events_sensor,
-    pravega_output,
     pravega_stream_spec,
 )
 
@@ -34,11 +39,17 @@ due = PravegaCondition.watermark_past() & dg.AutomationCondition.missing()
     partitions_def=hours,
     ins={"events": dg.AssetIn("events", input_manager_key="pravega_arrow")},
     automation_condition=due & ~dg.AutomationCondition.in_progress(),
+    backfill_policy=dg.BackfillPolicy.single_run(),
     retry_policy=dg.RetryPolicy(max_retries=5, delay=5),
-    **pravega_output(f"{SCOPE}/copies", io_manager_key="pravega_arrow"),
 )
-def hour(events: pa.Table) -> pa.Table:
-    return events
+def hour(context: dg.AssetExecutionContext, events: StreamBatches) -> dg.MaterializeResult[None]:
+    rows, folder = events.reader.read_all(), Path(os.environ["LATE_YEAR_FOLDER"])
+    for key in context.partition_keys:
+        since, until = (int(moment.timestamp() * 1000) for moment in hours.time_window_for_partition_key(key))
+        mine = rows.filter(pc.and_(pc.greater_equal(rows["at"], since), pc.less(rows["at"], until)))
+        parquet.write_table(mine, folder / f".{key}")
+        (folder / f".{key}").replace(folder / f"{key}.parquet")
+    return events.done()
 
 
 pravega = PravegaResource()

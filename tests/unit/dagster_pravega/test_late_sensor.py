@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import build_late_events_sensor
-from dagster_pravega.sensors.late_sensor import SearchedAsset
+from dagster_pravega.sensors.late_runs import SearchedAsset
 
 OPTIONS = {"decode": "json", "columns": "at long", "event_time": "at", "event_time_ahead_ms": 5}
 DAYS = dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/Berlin")

@@ -22,7 +22,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.automation.questions import TickQuestions
 from dagster_pravega.automation.stream_condition import StreamCondition
 from dagster_pravega.automation.watched import Given, Watched
-from dagster_pravega.sensors.late_sensor import SearchedAsset
+from dagster_pravega.sensors.late_runs import SearchedAsset
 
 if TYPE_CHECKING:
     from pravega_jobs.late import LateEvents

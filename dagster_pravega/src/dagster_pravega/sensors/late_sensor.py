@@ -1,12 +1,13 @@
 """The sensor that finds late events, and requests the partitions that they belong to again.
 
-The state is in Pravega, not in the cursor: the ledger of late events has what was found, and an interval is due until a
-later claim has its events. A tick that is killed is repeated, and Dagster starts one run for a run key.
+The state is in Pravega: the ledger of late events has what was found, and an interval is due until a later claim has
+its events. A tick that is killed is repeated, and Dagster starts one run for a run key. The key of a run of several
+partitions names all of them, so the cursor has the partitions that were requested and are still due.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -17,16 +18,14 @@ from aiopravega import PravegaClient, StreamName, blocking
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals import OnTruncated
 from aiopravega.loop import LoopThread
-from dagster_pravega.metadata.rebuild_and_claim import CLAIM_TAG, REBUILD_TAG
-from dagster_pravega.metadata.written import GENERATION_KEY
 from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.sensors.late_runs import SearchedAsset
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
-from pravega_jobs.identity.names import consumer_of_assets
 from pravega_jobs.landing.rules import choice
 from pravega_jobs.spark.options import READ_BEFORE
 
 if TYPE_CHECKING:
-    from pravega_jobs.late import LateEvents, LateInterval
+    from pravega_jobs.late import LateEvents
 
 # Dagster ends a tick after 60 s.
 _TICK_SECONDS: Final = 45.0
@@ -58,7 +57,8 @@ def build_late_events_sensor(
     the pointers to the first and the last one. By the policy, a run of the partition is requested with the tag
     `pravega/claim`, so that it also reads the late events, and with `pravega/rebuild`, if the last materialization has
     a generation, so that the rows are written as the next one. A partition is requested when its last claim is done,
-    and once for each claim.
+    and once for each claim. Partitions that follow each other are one run, if the backfill policy of the asset has
+    several in a run.
 
     Args:
         name: of the sensor.
@@ -119,13 +119,15 @@ def build_late_events_sensor(
             for each in found.intervals
             if each.new and (key := keys[each.interval])
         ]
-        requests = [
-            searched.request(context.instance, found.stream, key, each)
-            for each in policy.due(found, datetime.now(UTC))
-            if (key := keys[each.interval]) is not None
-        ]
+        due = [(key, each) for each in policy.due(found, datetime.now(UTC)) if (key := keys[each.interval])]
+        asked = json.loads(context.cursor or "{}")
+        new = [(key, each) for key, each in due if asked.get(each.interval) != each.next_claim]
+        requests = searched.requests(context.instance, found.stream, new)
+        cursor = None
+        if searched.most_in_run != 1:
+            cursor = json.dumps({each.interval: each.next_claim for _, each in due})
         reason = None if requests else found.text
-        return dg.SensorResult(requests, skip_reason=reason, asset_events=observed)
+        return dg.SensorResult(requests, skip_reason=reason, cursor=cursor, asset_events=observed)
 
     return late_events
 
@@ -165,92 +167,3 @@ def _search(
         )
 
     return ask_in_tick(resource, ask, _TICK_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchedAsset:
-    """The asset whose partitions are searched, and the consumer that has their intervals."""
-
-    keys: Sequence[dg.AssetKey]
-    partitions: dg.TimeWindowPartitionsDefinition
-    consumer: str
-
-    @classmethod
-    def of(cls, asset: dg.AssetsDefinition, consumer: str | None) -> "SearchedAsset":
-        """The asset, checked.
-
-        Raises:
-            ConfigurationError: it has no partitions of time, or also has others.
-        """
-        keys, partitions = sorted(asset.keys), asset.partitions_def
-        label = ", ".join(key.to_user_string() for key in keys)
-        if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-            raise ConfigurationError(
-                f"{label} has the partitions {partitions}, but late events belong to partitions of time, of one "
-                "dimension: claim partitions with two dimensions again by the tag 'pravega/claim'"
-            )
-        return cls(keys, partitions, consumer or consumer_of_assets(key.to_user_string() for key in keys))
-
-    @property
-    def label(self) -> str:
-        """The names of the assets."""
-        return ", ".join(key.to_user_string() for key in self.keys)
-
-    def key_of(self, since: datetime, until: datetime) -> str | None:
-        """The partition with exactly these event times; None: there is none, since the partitions were changed."""
-        for key in self.partitions.get_partition_keys_in_time_window(dg.TimeWindow(since, until)):
-            window = self.partitions.time_window_for_partition_key(key)
-            # Dagster also gives keys of times before the first partition.
-            if (window.start, window.end) == (since, until) and self.partitions.has_partition_key(key):
-                return str(key)
-        return None
-
-    def no_partition(self, interval: str) -> str:
-        """A sentence about an interval that `key_of` has no partition for."""
-        return f"{interval} is not a partition of {self.label}: it is not requested"
-
-    def request(
-        self, instance: dg.DagsterInstance, stream: StreamName, key: str, late: "LateInterval"
-    ) -> dg.RunRequest:
-        """The run of a partition that also reads its late events: one for each claim.
-
-        Raises:
-            ConfigurationError: the assets of the node have different generations.
-        """
-        run_key = f"{stream} {self.consumer} {late.interval} claim {late.next_claim}"
-        return dg.RunRequest(run_key, partition_key=key, tags=self.tags_of(instance, key, late.next_claim))
-
-    def observation(self, key: str, late: Mapping[str, Any]) -> dg.AssetObservation:
-        """An observation of the first asset about the late events of a partition."""
-        metadata = {f"pravega/late_{name}": late[name] for name in ("events", "new", "first", "last")}
-        return dg.AssetObservation(self.keys[0], partition=key, metadata=metadata)
-
-    def tags_of(self, instance: dg.DagsterInstance, key: str, claim: int) -> dict[str, str]:
-        """The tags of a run: the number of the claim, and the next generation, if the rows have generations.
-
-        Raises:
-            ConfigurationError: the assets of the node have different generations.
-        """
-        found = {_generation(instance, each, key) for each in self.keys} - {None}
-        if len(found) > 1:
-            numbers = ", ".join(sorted(map(str, found)))
-            raise ConfigurationError(
-                f"the assets {self.label} have the generations {numbers} of partition {key}, but one run writes one "
-                "generation: materialize them by hand, each with its own 'rebuild' in the run config and the tag "
-                f"{CLAIM_TAG!r}: {claim}"
-            )
-        tags = {CLAIM_TAG: str(claim)}
-        for generation in found:
-            tags[REBUILD_TAG] = str((generation or 0) + 1)
-        return tags
-
-
-def _generation(instance: dg.DagsterInstance, asset: dg.AssetKey, key: str) -> int | None:
-    """The generation in the last materialization of a partition; None: it has none."""
-    wanted = dg.AssetRecordsFilter(asset, asset_partitions=[key])
-    for record in instance.fetch_materializations(wanted, limit=1).records:
-        materialization = record.asset_materialization
-        entry = None if materialization is None else materialization.metadata.get(GENERATION_KEY)
-        if entry is not None and isinstance(entry.value, int):
-            return entry.value
-    return None
