@@ -1,7 +1,8 @@
 """A year of hours with late events: a host makes every partition right by itself. `make late-year ARGS='--hours 48'`.
 
-Hours of events are written, some at a time, and the writer notes its times. One event in a hundred is held back until
-its hour was read, and comes with later hours. Real processes of Dagster or Airflow read each hour when it is complete,
+Each hour has an event of each device. Hours are written, some at a time, and the writer notes its times. Devices are
+away for some hours, one event in a hundred, and their events of these hours come when the hours were read, with later
+ones. Real processes of Dagster or Airflow read each hour when it is complete,
 and again when late events of it were found: by a sensor or a DAG, without a hand. In the end the newest generation of
 each partition is compared with the source, event by event. Prints what it has counted; its status is 1 if a partition
 is wrong, or ran again without a late event.
@@ -62,21 +63,25 @@ class Source:
 
     Args:
         hours: their number.
-        events: of each hour.
+        events: of each hour, one of each device.
         late: one event in so many is late.
+        away: the hours that a device is away.
         chance: the random numbers.
     """
 
     hours: int
     events: int
     late: int
+    away: int
     chance: random.Random
     in_time: dict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     held: dict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        total = self.hours * self.events
-        late = set(self.chance.sample(range(total), total // self.late))
+        total, late = self.hours * self.events, set[int]()
+        while len(late) < total // self.late:
+            first = self.chance.randrange(total)
+            late.update(range(first, min(first + self.away * self.events, total), self.events))
         for number in range(total):
             hour = number // self.events
             time_of = at(hour) + _HOUR * self.chance.random()
@@ -252,11 +257,12 @@ def main() -> None:
     parser.add_argument("--hours", type=int, default=8760)
     parser.add_argument("--events", type=int, default=20, help="of each hour")
     parser.add_argument("--late", type=int, default=100, help="one event in so many is late")
-    parser.add_argument("--step", type=int, default=24, help="hours that are written at a time")
+    parser.add_argument("--away", type=int, default=24, help="hours that a device is away, whose events are late")
+    parser.add_argument("--step", type=int, default=336, help="hours that are written at a time")
     parser.add_argument("--at-once", type=int, default=2, help="runs side by side")
     parser.add_argument("--seed", type=int, default=49)
     given = parser.parse_args()
-    source = Source(given.hours, given.events, given.late, random.Random(given.seed))
+    source = Source(given.hours, given.events, given.late, given.away, random.Random(given.seed))
     home = Path(tempfile.mkdtemp(prefix="late-year-"))
     print(f"{given.host}, seed {given.seed}; the logs are in {home}", flush=True)
     start = dagster if given.host == "dagster" else airflow

@@ -12,6 +12,7 @@ from tests.pages.blocks import block_with
 from dagster_pravega import (
     PravegaArrowIOManager,
     PravegaResource,
+    StreamBatches,
     build_late_events_sensor,
     pravega_output,
     pravega_stream_spec,
@@ -84,6 +85,56 @@ def test_only_partitions_with_late_events_run_again_and_read_them(tick, timed, c
     assert len(run(key(2), request.tags)) == len(HOURS) + 3
     records = client.written(f"{timed.scope}/copies", "dagster/day/partition 2013-01-02")
     assert [record.total_events for record in records] == [len(HOURS), len(HOURS) + 2, len(HOURS) + 3]
+
+
+def test_neighbours_are_requested_once_in_one_run_that_reads_both(timed, client, pravega_config, instance):
+    pravega = PravegaResource(controller_uri=pravega_config.controller_uri)
+    spec = pravega_stream_spec(str(timed), options=OPTIONS)
+    found: list[int] = []
+
+    @dg.asset(
+        partitions_def=DAYS,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        ins={"events": dg.AssetIn(spec.key, input_manager_key="arrow")},
+    )
+    def day(events: StreamBatches) -> dg.MaterializeResult[None]:
+        found[:] = sorted(events.reader.read_all().column("at").to_pylist())
+        return events.done()
+
+    resources = {"pravega": pravega, "arrow": PravegaArrowIOManager(pravega=pravega)}
+    sensor = build_late_events_sensor("late", stream=str(timed), asset=day, options=OPTIONS, late="rerun")
+    definitions = dg.Definitions([spec, day], sensors=[sensor], resources=resources)
+
+    def run(tags: dict[str, str]) -> list[int]:
+        dg.materialize([spec, day], selection=[day], resources=resources, tags=tags, instance=instance)
+        return list(found)
+
+    def tick(cursor: str | None) -> dg.SensorResult:
+        given = {"definitions": definitions, "instance": instance, "cursor": cursor}
+        with dg.build_sensor_context(resources={"pravega": pravega}, **given) as context:
+            return sensor.evaluate_tick(context)
+
+    whole = {f"dagster/asset_partition_range_{end}": key(number) for end, number in (("start", 1), ("end", 3))}
+    on_time = run(whole)
+    with client.writer(timed) as writer:
+        writer.write_many([json.dumps({"at": at(day, 7)}).encode() for day in (1, 2)])
+    first = tick(None)
+    [request] = first.run_requests
+    assert request.partition_key is None
+    with client.writer(timed) as writer:
+        writer.write(json.dumps({"at": at(3, 7)}).encode())
+    second = tick(first.cursor)
+    assert [each.partition_key for each in second.run_requests] == [key(3)]
+
+    late = [at(number, 7) for number in (1, 2)]
+    two_days = [at(number, hour) for number in (1, 2) for hour in HOURS]
+    assert run(request.tags) == sorted([*two_days, *late])
+    assert len(on_time) == 3 * len(HOURS)
+    assert (
+        json.loads(tick(second.cursor).cursor).keys()
+        == json.loads(second.cursor).keys() - json.loads(first.cursor).keys()
+    )
+    assert not tick(second.cursor).run_requests
 
 
 def test_the_sensor_of_the_page_can_be_defined():

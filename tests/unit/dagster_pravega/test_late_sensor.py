@@ -1,14 +1,17 @@
 """The sensor of late events, without a server: what is refused, the partition of an interval, the tags of a run."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
 
+from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals import interval_name
 from dagster_pravega import build_late_events_sensor
 from dagster_pravega.sensors.late_runs import SearchedAsset
+from pravega_jobs.late import LateInterval
 
 OPTIONS = {"decode": "json", "columns": "at long", "event_time": "at", "event_time_ahead_ms": 5}
 DAYS = dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/Berlin")
@@ -66,3 +69,35 @@ def test_a_run_has_the_next_generation_if_the_last_one_has_a_number():
         written(instance, two, 2)
         with pytest.raises(ConfigurationError, match="have the generations 2, 3 of partition 2026-01-01"):
             searched.tags_of(instance, "2026-01-01", 2)
+
+
+def late_day(day: int, claim: int = 1) -> tuple[str, LateInterval]:
+    since, until = (datetime(2026, 1, each, tzinfo=UTC) for each in (day, day + 1))
+    interval = interval_name(since, until)
+    return f"2026-01-{day:02}", LateInterval(interval, since, until, claim, True, 1, 1, "first", "last", until)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (None, ["02", "03", "04", "06", "07", "08"]),
+        (dg.BackfillPolicy.single_run(), ["02 to 04", "06", "07 to 08"]),
+        (dg.BackfillPolicy.multi_run(2), ["02 to 03", "04", "06", "07 to 08"]),
+    ],
+)
+def test_neighbours_of_one_claim_are_a_run_as_the_policy_allows(policy, expected):
+    @dg.asset(partitions_def=dg.DailyPartitionsDefinition("2026-01-01"), backfill_policy=policy)
+    def day() -> None: ...
+
+    late = [late_day(8, 2), *map(late_day, (6, 3, 2, 4)), late_day(7, 2)]
+    with dg.DagsterInstance.ephemeral() as instance:
+        requests = SearchedAsset.of(day, None).requests(instance, StreamName.parse("shop/orders"), late)
+
+    def keys(request: dg.RunRequest) -> str:
+        ends = [request.tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
+        return request.partition_key[-2:] if request.partition_key else " to ".join(end[-2:] for end in ends)
+
+    assert [keys(request) for request in requests] == expected
+    claims = {keys(request)[:2]: request.tags["pravega/claim"] for request in requests}
+    assert (claims["02"], claims["06"], claims["07"]) == ("2", "2", "3")
+    assert len({request.run_key for request in requests}) == len(expected)
