@@ -109,30 +109,29 @@ def test_neighbours_are_requested_once_in_one_run_that_reads_both(timed, client,
         dg.materialize([spec, day], selection=[day], resources=resources, tags=tags, instance=instance)
         return list(found)
 
-    def tick(cursor: str | None) -> dg.SensorResult:
+    def tick(cursor: str | None) -> tuple[list[dg.RunRequest], dict[str, int]]:
         given = {"definitions": definitions, "instance": instance, "cursor": cursor}
         with dg.build_sensor_context(resources={"pravega": pravega}, **given) as context:
-            return sensor.evaluate_tick(context)
+            result = sensor.evaluate_tick(context)
+        return list(result.run_requests or ()), json.loads(result.cursor or "")
 
     whole = {f"dagster/asset_partition_range_{end}": key(number) for end, number in (("start", 1), ("end", 3))}
     on_time = run(whole)
     with client.writer(timed) as writer:
-        writer.write_many([json.dumps({"at": at(day, 7)}).encode() for day in (1, 2)])
-    first = tick(None)
-    [request] = first.run_requests
+        writer.write_many([json.dumps({"at": at(number, 7)}).encode() for number in (1, 2)])
+    [request], asked = tick(None)
     assert request.partition_key is None
     with client.writer(timed) as writer:
         writer.write(json.dumps({"at": at(3, 7)}).encode())
-    second = tick(first.cursor)
-    assert [each.partition_key for each in second.run_requests] == [key(3)]
+    [other], all_asked = tick(json.dumps(asked))
+    assert (other.partition_key, len(asked), len(all_asked)) == (key(3), 2, 3)
 
     late = [at(number, 7) for number in (1, 2)]
     two_days = [at(number, hour) for number in (1, 2) for hour in HOURS]
-    assert run(request.tags) == sorted([*two_days, *late])
+    assert run(dict(request.tags)) == sorted([*two_days, *late])
     assert len(on_time) == 3 * len(HOURS)
-    third = tick(second.cursor)
-    assert not third.run_requests
-    assert [len(json.loads(each.cursor)) for each in (first, second, third)] == [2, 3, 1]
+    requests, left = tick(json.dumps(all_asked))
+    assert (requests, list(left)) == ([], [each for each in all_asked if each not in asked])
 
 
 def test_the_sensor_of_the_page_can_be_defined():
