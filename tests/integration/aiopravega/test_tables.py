@@ -121,6 +121,31 @@ async def test_a_refused_update_finds_the_entry_that_came_first(client, scope):
         version = newer
 
 
+async def test_entries_that_a_server_has_moved_are_changed_by_their_versions(client, scope):
+    """A server compacts a table half a minute after an update, if 4 MiB came since and most of them are old."""
+    await client.create_table(scope, "table", key_length=4)
+    table = client.table(scope, "table")
+    keys = [b"one-", b"two-", b"last"]
+    versions = {key: await table.put(key, b"old") for key in keys}
+    for _ in range(12):
+        await table.put(b"many", bytes(500_000))
+
+    async def index() -> dict[bytes, int]:
+        return {key: version async for page in table.key_versions() for key, version in page.items() if key in keys}
+
+    async with asyncio.timeout(300):
+        while any(version == versions[key] for key, version in (await index()).items()):  # noqa: ASYNC110  # nobody tells
+            await asyncio.sleep(1)
+    assert {entry.key: entry.version for entry in await table.get_all(keys)} == versions
+
+    newer = await table.replace(b"one-", b"new", versions[b"one-"])
+    with pytest.raises(TableConflictError):
+        await table.replace(b"one-", b"newer", versions[b"one-"])
+    await table.replace_all({b"one-": (b"newer", newer), b"two-": (b"new", versions[b"two-"])})
+    await table.remove(b"last", versions[b"last"])
+    assert [entry.value for entry in await table.get_all(keys)] == [b"newer", b"new"]
+
+
 async def test_entries_of_one_primary_part_are_in_one_partition(client, scope):
     await client.create_table(scope, "table", key_length=1, secondary_key_length=2, partitions=8)
     table = client.table(scope, "table")

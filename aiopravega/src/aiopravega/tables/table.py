@@ -114,12 +114,12 @@ class KeyValueTable:
         expected = ANY if version is None else version
         segment = await self._segment(key)
 
-        async def attempt() -> Sequence[int]:
+        async def attempt(versions: Mapping[bytes, int]) -> Sequence[int]:
             await self._store.request_once(
                 segment,
                 Access.READ_WRITE,
                 lambda request_id, token: wire.RemoveTableKeys(
-                    request_id, str(segment), token, (wire.TableKey(key, expected),), _ANY_OFFSET
+                    request_id, str(segment), token, (wire.TableKey(key, versions[key]),), _ANY_OFFSET
                 ),
                 wire.TableKeysRemoved,
             )
@@ -159,9 +159,10 @@ class KeyValueTable:
             yield list(versions)
 
     async def key_versions(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[dict[bytes, int]]:
-        """All keys, or those from `first` to `last`, with the versions of their entries, some hundreds at a time.
+        """All keys, or those from `first` to `last`, with their versions in the index, some hundreds at a time.
 
-        In one partition a later change has the greater version.
+        In one partition a later change has the greater version, but a server that compacts the table gives entries that
+        it moves greater ones, too: then they are not the versions of the entries.
         """
         for segment in (await self._segments()).segments:
             start: bytes | None = first
@@ -255,9 +256,9 @@ class KeyValueTable:
                 f"{len(entries)} keys of {self._scope}/{self._table} are in {len(others) + 1} partitions of the table: "
                 "only keys of one partition can be changed at once. Make the table with one partition"
             )
-        wanted = tuple((wire.TableKey(key, version), value) for key, (value, version) in entries.items())
 
-        async def attempt() -> Sequence[int]:
+        async def attempt(versions: Mapping[bytes, int]) -> Sequence[int]:
+            wanted = tuple((wire.TableKey(key, versions[key]), value) for key, (value, _) in entries.items())
             reply, _ = await self._store.request_once(
                 segment,
                 Access.READ_WRITE,
@@ -270,12 +271,20 @@ class KeyValueTable:
 
     async def _conditionally(
         self,
-        attempt: Callable[[], Awaitable[Sequence[int]]],
+        attempt: Callable[[Mapping[bytes, int]], Awaitable[Sequence[int]]],
         wanted: Mapping[bytes, tuple[bytes | None, int]],
         what: str,
     ) -> Sequence[int]:
         async def read() -> dict[bytes, TableEntry]:
             return {entry.key: entry for entry in await self.get_all(list(wanted))}
 
+        async def position(key: bytes) -> dict[bytes, int]:
+            return await self._keys(await self._segment(key), key, key)
+
+        async def positions(keys: Sequence[bytes]) -> dict[bytes, int]:
+            return {
+                key: version for found in await each(position, keys, _READS_AT_ONCE) for key, version in found.items()
+            }
+
         name = f"{what} table {self._scope}/{self._table}"
-        return await conditionally(attempt, read, wanted, self._store.retry_policy, name)
+        return await conditionally(attempt, read, positions, wanted, self._store.retry_policy, name)

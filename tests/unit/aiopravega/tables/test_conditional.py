@@ -1,4 +1,4 @@
-"""What comes of a conditional update whose answer is lost, or whose rival is not stored yet."""
+"""What comes of a conditional update whose answer is lost, whose rival is not stored yet, or whose entry was moved."""
 
 import pytest
 
@@ -12,11 +12,16 @@ LOST = PravegaConnectionError("the answer is lost")
 REFUSED = TableConflictError("refused")
 
 
-async def outcome(answers, tables, wanted, policy=SOON):
-    """The outcome of an update that gets some answers, where each reader after a conflict finds the next table."""
-    answers, tables = iter(answers), iter(tables)
+async def outcome(answers, tables, wanted, policy=SOON, index=(), sent=None):
+    """The outcome of an update that gets some answers, where each reader after a conflict finds the next table.
 
-    async def attempt():
+    `index` has what the index shows after each conflict, if entries were moved; `sent` gets the conditions.
+    """
+    answers, tables, index = iter(answers), iter(tables), iter(index)
+
+    async def attempt(versions):
+        if sent is not None:
+            sent.append(dict(versions))
         answer = next(answers)
         if isinstance(answer, Exception):
             raise answer
@@ -25,7 +30,10 @@ async def outcome(answers, tables, wanted, policy=SOON):
     async def read():
         return {key: TableEntry(key, value, version) for key, (value, version) in next(tables).items()}
 
-    return await conditionally(attempt, read, wanted, policy, "update of table scope/table")
+    async def positions(keys):
+        return {key: version for key, version in next(index, {}).items() if key in keys}
+
+    return await conditionally(attempt, read, positions, wanted, policy, "update of table scope/table")
 
 
 async def test_the_update_of_an_attempt_whose_answer_was_lost_is_found():
@@ -60,3 +68,25 @@ async def test_a_rival_that_is_never_seen_is_an_error_of_the_server():
     never = RetryPolicy(initial=0.001, longest=0.001, total=0)
     with pytest.raises(ServerError, match="does not show yet"):
         await outcome([REFUSED], [{b"a": (b"old", 1)}], {b"a": (b"new", 1)}, never)
+
+
+async def test_an_entry_that_was_moved_is_asked_for_at_its_new_position():
+    table, sent = {b"a": (b"old", 1), b"b": (b"old", 2)}, []
+    wanted = {b"a": (b"new", 1), b"b": (b"new", 2), b"c": (b"new", ABSENT)}
+    index = [{b"a": 70, b"b": 2}, {b"a": 90, b"b": 80}]
+    assert await outcome([REFUSED, REFUSED, [91, 92, 93]], [table, table], wanted, index=index, sent=sent) == [
+        91,
+        92,
+        93,
+    ]
+    assert sent == [
+        {b"a": 1, b"b": 2, b"c": ABSENT},
+        {b"a": 70, b"b": 2, b"c": ABSENT},
+        {b"a": 90, b"b": 80, b"c": ABSENT},
+    ]
+
+
+async def test_a_rival_of_an_entry_that_was_moved_is_a_conflict():
+    tables = [{b"a": (b"old", 1)}, {b"a": (b"rival", 90)}]
+    with pytest.raises(TableConflictError):
+        await outcome([REFUSED, REFUSED], tables, {b"a": (b"new", 1)}, index=[{b"a": 70}, {b"a": 90}])
