@@ -161,8 +161,8 @@ class KeyValueTable:
     async def key_versions(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[dict[bytes, int]]:
         """All keys, or those from `first` to `last`, with their versions in the index, some hundreds at a time.
 
-        In one partition a later change has the greater version, but a server that compacts the table gives entries that
-        it moves greater ones, too: then they are not the versions of the entries.
+        In one partition a later change has the greater version. But a server that compacts the table gives the entries
+        that it moves new versions there, which reads of these entries do not show.
         """
         for segment in (await self._segments()).segments:
             start: bytes | None = first

@@ -71,7 +71,8 @@ async def test_a_rival_that_is_never_seen_is_an_error_of_the_server():
 
 
 async def test_an_entry_that_was_moved_is_asked_for_at_its_new_position():
-    table, sent = {b"a": (b"old", 1), b"b": (b"old", 2)}, []
+    table = {b"a": (b"old", 1), b"b": (b"old", 2)}
+    sent: list[dict[bytes, int]] = []
     wanted = {b"a": (b"new", 1), b"b": (b"new", 2), b"c": (b"new", ABSENT)}
     index = [{b"a": 70, b"b": 2}, {b"a": 90, b"b": 80}]
     assert await outcome([REFUSED, REFUSED, [91, 92, 93]], [table, table], wanted, index=index, sent=sent) == [

@@ -43,7 +43,8 @@ class ConsumerKeys:
 
     Attributes:
         chain: the key of the record of its last range; None: it has no chain.
-        intervals: the keys of the intervals' own records, the one that was changed last first.
+        intervals: the keys of the intervals' own records, the one that was changed last first. Records that a server has
+            moved, when it compacted the table, are in the order in which it moved them, before all that are older.
     """
 
     chain: bytes | None
@@ -139,7 +140,7 @@ class CutEntries:
         found = []
         for chain, own in versions.items():
             is_chain = own.pop(chain, None) is not None
-            # The table has one partition, so that a later change has the greater version.
+            # The table has one partition, so that a later change, or a later move, has the greater version.
             newest = sorted(own, key=own.__getitem__, reverse=True)
             found.append(ConsumerKeys(chain if is_chain else None, newest))
         return found
