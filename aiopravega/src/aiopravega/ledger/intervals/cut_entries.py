@@ -43,8 +43,8 @@ class ConsumerKeys:
 
     Attributes:
         chain: the key of the record of its last range; None: it has no chain.
-        intervals: the keys of the intervals' own records, the one that was changed last first. Records that a server has
-            moved, when it compacted the table, are in the order in which it moved them, before all that are older.
+        intervals: the keys of the intervals' own records, the one that was changed last first. A record that a server
+            has moved, when it compacted the table, counts as changed then.
     """
 
     chain: bytes | None
