@@ -1,8 +1,8 @@
 """Write `jars.lock`: the exact jars of Pravega standalone and the Schema Registry, with SHA-256 and size.
 
 And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks; and
-`tests/java/iceberg-rest.lock`, `tests/java/flink.lock`, `tests/java/kafka.lock`: those of the REST server of Iceberg,
-of Flink, and of Kafka's broker, for tests.
+`tests/java/iceberg-rest.lock`, `tests/java/flink.lock`, `tests/java/kafka.lock`, `tests/java/yarn.lock`: those of the
+REST server of Iceberg, of Flink, of Kafka's broker, and of YARN, for tests.
 
 Run it only to move to another version: `python pravega_emulator/tools/emulator_jars.py`. It needs Maven (`mvn`), which
 users of the emulator do not. Maven resolves `emulator-jars.pom.xml` beside this file, which leaves out the storage
@@ -24,6 +24,7 @@ SERIALIZERS_TITLE = "What the official serializers 0.6.0 need beside the class p
 FLINK_TITLE = "The class path of a cluster of Flink 1.20.5"
 ICEBERG_TITLE = "The class path of the REST server of Iceberg 1.9.2, but for Hadoop's classes"
 KAFKA_TITLE = "The class path of Kafka's broker 3.9.1"
+YARN_TITLE = "The class path of YARN's ResourceManager and NodeManager 3.5.0"
 HEADER = """\
 # {title}: coordinate, SHA-256, bytes.
 # Made by pravega_emulator/tools/emulator_jars.py; do not edit by hand.
@@ -68,6 +69,8 @@ def main() -> None:
     )
     broker = "".join(resolved(JAVA / "kafka.pom.xml"))
     (JAVA / "kafka.lock").write_text(HEADER.format(title=KAFKA_TITLE) + broker, encoding="utf-8")
+    yarn = "".join(resolved(JAVA / "yarn.pom.xml"))
+    (JAVA / "yarn.lock").write_text(HEADER.format(title=YARN_TITLE) + yarn, encoding="utf-8")
     print(f"{len(servers)} jars in {LOCK}, {len(more)} beside them")
 
 

@@ -16,8 +16,8 @@ from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.spark.standalone import StandaloneDrivers, StandaloneProgram
-from airflow_pravega.spark.submission import hook_from
+from airflow_pravega.spark.standalone import StandaloneDrivers
+from airflow_pravega.spark.submission import hook_from, program_of
 from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
 from pravega_jobs.remote.reports import TABLE, Submission
 
@@ -201,9 +201,9 @@ def test_what_cannot_be_waited_for_on_the_triggerer_is_refused(monkeypatch):
         fields = {"conn_type": "spark", "host": host, "port": 7077, "extra": {"deploy-mode": mode}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
         with pytest.raises(ConfigurationError, match=said):
-            StandaloneProgram.of(hook_from(partial(SparkSubmitHook, **arguments)), "/jobs/program.py", "job")
+            program_of(hook_from(partial(SparkSubmitHook, **arguments)), "/jobs/program.py", "job")
 
-    refused("leads to yarn", "yarn://")
+    refused("leads to yarn://", "yarn://")
     refused("leads to (k8s|Kubernetes)", "k8s://https://kubernetes")
     refused("leads to local", "local://")
     refused("Spark Connect", "sc://spark")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 from pydantic import SecretStr
 
@@ -177,6 +177,16 @@ def secrets_environment(config: PravegaConfig, *options: Mapping[str, str]) -> d
     for each in options:
         secrets |= {_variable(name): value for name, value in _divided(each)[1].items()}
     return secrets
+
+
+def is_secret_variable(name: str) -> bool:
+    """True for a variable of a process's environment that can have a secret of a connection, or of an option."""
+    if name.startswith(_OPTION_PREFIX):
+        return is_secret_option(name.removeprefix(_OPTION_PREFIX).lower())
+    field = PravegaConfig.model_fields.get(name.removeprefix(ENVIRONMENT_PREFIX).lower())
+    if field is None or not name.startswith(ENVIRONMENT_PREFIX):
+        return False
+    return SecretStr in (field.annotation, *get_args(field.annotation))
 
 
 def _divided(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

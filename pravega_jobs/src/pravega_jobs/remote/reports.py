@@ -1,6 +1,7 @@
 """Orders and reports of programs that are submitted to a cluster.
 
-The order is JSON in one variable of the program's environment, without secrets. The report is an entry in a key-value
+The order is JSON in one variable of the program's environment, without secrets, and in base64: YARN hands variables
+over in a shell script, which takes quotes out of them, and does what `$(…)` says. The report is an entry in a key-value
 table of Pravega, so that it arrives from any host, and a job that was started again finds it. Each submission puts its
 own name into the entry before the program starts. A program starts and reports only while its name is there: an
 abandoned program reads nothing, or, if it has begun, changes nothing.
@@ -8,6 +9,7 @@ abandoned program reads nothing, or, if it has begun, changes nothing.
 
 import hashlib
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Self
@@ -50,7 +52,8 @@ class SubmittedWork:
     def to_environment(self) -> dict[str, str]:
         """The variable of the program's environment, without secrets."""
         address = {"scope": self.address.scope, "job": self.address.job, "submission": self.address.submission}
-        return {WORK_VARIABLE: json.dumps({"work": self.work.to_json(), "address": address})}
+        text = json.dumps({"work": self.work.to_json(), "address": address})
+        return {WORK_VARIABLE: b64encode(text.encode()).decode()}
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -60,7 +63,7 @@ class SubmittedWork:
             ConfigurationError: the text is not an order, another release wrote it, or the environment lacks a secret.
         """
         try:
-            given = json.loads(text)
+            given = json.loads(b64decode(text, validate=True))
             work, address = given["work"], ReportAddress(**given["address"])
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigurationError(

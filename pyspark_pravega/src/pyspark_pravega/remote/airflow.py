@@ -24,6 +24,8 @@ _PIPES_VARIABLE: Final = "DAGSTER_PIPES_CONTEXT"
 # A standalone cluster gives each driver an address of its log, which has the driver's id.
 _LOG_ADDRESS: Final = "SPARK_DRIVER_LOG_URL_STDERR"
 _DRIVER: Final = re.compile(r"[?&]driverId=([^&]+)")
+# YARN names the container of a driver, and so its application.
+_CONTAINER: Final = re.compile(r"container_(?:e\d+_)?(\d+_\d+)_\d+_\d+")
 _WAY: Final = (
     "PravegaSparkSubmitOperator of airflow_pravega hands over one range, as its arguments stream and stream_cuts"
 )
@@ -46,8 +48,7 @@ class SubmittedProgram(RemoteProgram):
         Raises:
             LedgerError: the work was submitted again, or was given up.
         """
-        found = _DRIVER.search(os.environ.get(_LOG_ADDRESS, ""))
-        driver = None if found is None else found[1]
+        driver = _driver()
         self.send(lambda reports: reports.started(driver))
         if driver is not None:
             self.progress = SparkProgress(_SentLines(self))
@@ -80,6 +81,14 @@ class _SentLines:
         self._program.log.info(event)
         with suppress(PravegaError):  # the next line can arrive
             self._program.send(lambda reports: reports.progressed(event))
+
+
+def _driver() -> str | None:
+    """The id by which the cluster knows this driver; None: it is not the cluster that runs it."""
+    if found := _DRIVER.search(os.environ.get(_LOG_ADDRESS, "")):
+        return found[1]
+    container = _CONTAINER.fullmatch(os.environ.get("CONTAINER_ID", ""))
+    return None if container is None else f"application_{container[1]}"
 
 
 @contextmanager

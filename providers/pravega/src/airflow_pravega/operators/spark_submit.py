@@ -19,15 +19,16 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage.reporting import ReportsLineage, facts_for_spark
 from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.spark.drivers import environment_with
 from airflow_pravega.spark.range_work import RangeWork
-from airflow_pravega.spark.standalone import StandaloneProgram
 from airflow_pravega.spark.submission import (
     DriverSubmission,
     check_ended_well,
-    environment_with,
+    drivers_of,
     forget_report,
     give_up_driver,
     hook_from,
+    program_of,
 )
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
@@ -78,8 +79,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         commit_ledger: `scope/table` of the commit ledger. (templated)
         spark_conn_id: id of a connection of Spark's provider, for `spark-submit`. (templated)
         pravega_conn_id: id of the connection. (templated)
-        deferrable: submit to a standalone cluster, by the REST server of its master, and wait for the driver on the
-            triggerer, without a worker.
+        deferrable: submit to a standalone cluster or to YARN, and wait for the driver without a worker.
         poll_interval: seconds between two checks of the driver while the task is deferred.
         **kwargs: the arguments of `SparkSubmitOperator` of Airflow's provider.
     """
@@ -168,22 +168,23 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
 
         Raises:
             AirflowFailException: the program reports an error that no retry can help, or has not done its work.
-            AirflowException: the driver has failed, or no master knows it any more.
+            AirflowException: the driver has failed, or the cluster does not know it any more.
             AirflowTaskTimeout: the task's `execution_timeout` is over; the driver is killed.
             PravegaError: the cluster cannot be reached.
         """
         carried, address = event["carried"], ReportAddress(**event["carried"]["job"])
+        drivers = drivers_of(carried["cluster"], carried["servers"])
         with self._opened(context, carried) as (client, work):
             self.lineage = work.lineage()
             error = from_event(event)
             if error is not None or event["status"] == GAVE_UP:
                 with suppress(PravegaError):
-                    client.run(give_up_driver(client.asynchronous, address, carried["servers"], carried["driver"]))
+                    client.run(give_up_driver(client.asynchronous, address, drivers, carried["driver"]))
                 raise error or AirflowTaskTimeout(f"{carried['driver']} ran longer than the execution_timeout")
             report = client.run(JobReports(client.asynchronous, address).find())
             if report is not None and "error" in report:
                 raise error_named(report["error"], report["message"])
-            check_ended_well(event, carried["driver"], has_reported=report is not None)
+            check_ended_well(event, drivers, carried["driver"], has_reported=report is not None)
             seconds = (datetime.now(UTC) - datetime.fromisoformat(carried["since"])).total_seconds()
             return self._finish(work, report, address, seconds, context)
 
@@ -212,10 +213,10 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
     def _submit(
         self, work: RangeWork, variables: Callable[[ReportAddress], Mapping[str, str]], context: Context
     ) -> NoReturn:
-        """Submit the program to a standalone cluster, or find it there, and give the worker back, even at its end."""
+        """Submit the program to the cluster, or find it there, and give the worker back, even at its end."""
         client, job, since = work.client, write_name(context), datetime.now(UTC)
         self._hook = hook_from(super()._get_hook)
-        program = StandaloneProgram.of(self._hook, self.application, job)
+        program = program_of(self._hook, self.application, job)
         submission = DriverSubmission(client.asynchronous, program, work.stream.scope, job, self.log)
         self._give_up = lambda: client.run(submission.give_up())
         facts = facts_for_spark(
@@ -234,11 +235,10 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         self.defer(trigger=trigger, method_name="execute_complete")
 
     def on_kill(self) -> None:
-        """Kill the driver, or `spark-submit`."""
-        if self._give_up is not None:
-            with suppress(PravegaError):
-                self._give_up()
+        """Kill `spark-submit`, so that it submits nothing any more, and the driver."""
         super().on_kill()
+        if self._give_up is not None:
+            self._give_up()
 
     def _finish(
         self,

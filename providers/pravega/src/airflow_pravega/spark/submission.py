@@ -1,24 +1,62 @@
-"""Programs for drivers of a standalone cluster: submitted once, found again by a further try, or given up by name.
+"""Programs for drivers of a cluster: submitted once, found again by a further try, or given up by name.
 
 The report's entry in Pravega says which driver has the work. A program starts only while the entry has its
 submission's name. So a submission that may have arrived or not is replaced, and its program does nothing.
 """
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from airflow.providers.common.compat.sdk import AirflowException
 
 from aiopravega.client import PravegaClient
-from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
-from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers, StandaloneProgram
+from airflow_pravega.spark.drivers import ClusterDrivers, ClusterProgram, DriverStatus
+from airflow_pravega.spark.standalone import STANDALONE, StandaloneDrivers, StandaloneProgram
+from airflow_pravega.spark.yarn import YARN, YarnDrivers, YarnProgram
 from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import TABLE, JobReports, ReportAddress, Submission
+
+_CLUSTERS: Final = {each.cluster: each for each in (StandaloneDrivers, YarnDrivers)}
+
+
+def drivers_of(cluster: str, servers: Sequence[str]) -> ClusterDrivers:
+    """The drivers of a cluster, by the plain JSON that a trigger has: its kind, and the addresses of its servers."""
+    return _CLUSTERS[cluster](servers)
+
+
+def program_of(hook: Any, application: str, name: str) -> ClusterProgram:
+    """The program that the hook of Airflow's provider would submit; its driver must be in a cluster.
+
+    Args:
+        hook: the provider's hook, which is changed.
+        application: the program.
+        name: the name of the application in the cluster's pages, if the operator has none.
+
+    Raises:
+        ConfigurationError: the connection leads elsewhere, or an argument cannot work.
+    """
+    connection = hook._connection  # noqa: SLF001  # the provider has no public way to read it
+    master, mode = connection["master"], connection["deploy_mode"]
+    if master != YARN and not master.startswith(STANDALONE):
+        raise ConfigurationError(
+            f"deferrable=True, but the connection of Spark leads to {master}: only drivers on a standalone cluster "
+            "(spark://host:port) and on YARN (host yarn, without a port) are waited for on the triggerer. On "
+            "Kubernetes say deferrable=False; for Spark Connect, whose client is the program itself, take "
+            "PravegaSparkWriteOperator"
+        )
+    if mode != "cluster":
+        raise ConfigurationError(
+            f"deferrable=True, but the deploy mode is {mode or 'client'}, in which the driver is a child of the "
+            "worker. Say deploy_mode='cluster', or deploy-mode in the extra of the connection"
+        )
+    if hook._post_submit_commands:  # noqa: SLF001  # the same
+        raise ConfigurationError("post_submit_commands run on a worker, so deferrable=True does not take them")
+    if master == YARN:
+        return YarnProgram.of(hook, application, name)
+    return StandaloneProgram.of(hook, application, name)
 
 
 @dataclass(slots=True)
@@ -34,7 +72,7 @@ class DriverSubmission:
     """
 
     client: PravegaClient
-    program: StandaloneProgram
+    program: ClusterProgram
     scope: str
     job: str
     log: Any
@@ -56,14 +94,15 @@ class DriverSubmission:
             settings: settings of Spark that only this try has.
 
         Raises:
-            ConfigurationError: the master refuses the program, or a setting is a secret.
-            PravegaError: the masters, or Pravega, cannot be reached.
+            ConfigurationError: the cluster refuses the program, or a setting is a secret.
+            PravegaError: the cluster, or Pravega, cannot be reached.
         """
         name, program = self.program.name_of(work), self.program.with_settings(settings)
         while True:
             newest = await JobReports(self.client, ReportAddress(self.scope, self.job, "")).newest()
             found = None if newest is None else newest[0]
-            if found is not None and found.work == name and await self._is_usable(found):
+            driver = None if found is None else await self._driver_of(found)
+            if found is not None and found.work == name and await self._is_usable(found, driver):
                 self._address = ReportAddress(self.scope, self.job, found.submission)
                 return self._address
             address = ReportAddress(self.scope, self.job, uuid4().hex)
@@ -74,72 +113,76 @@ class DriverSubmission:
                 continue
             self._address = address
             if found is not None:
-                await self._replace(found, is_other_work=found.work != name)
-            self.driver = await self._drivers.submit(program.request(variables(address)))
+                await self._replace(found, driver, is_other_work=found.work != name)
+            self.driver = await program.submit(address.submission, variables(address))
             self.log.info("Submitted as %s to %s", self.driver, ", ".join(self.program.servers))
             await reports.watched(self.driver, self.watcher)
             return address
 
     def named(self, address: ReportAddress) -> dict[str, Any]:
         """The names by which others find the driver and its report, as plain JSON."""
-        return {"servers": list(self.program.servers), "driver": self.driver, "job": asdict(address)}
+        drivers = self.program.drivers
+        where = {"cluster": drivers.cluster, "servers": list(drivers.servers)}
+        return {**where, "driver": self.driver, "job": asdict(address)}
 
     async def give_up(self) -> None:
-        """Kill the driver, if there is one, and refuse the program's report.
+        """Kill the driver, if there is one, and refuse the program's report. A failure is logged, not raised."""
+        if self._address is None:
+            return
+        try:
+            await give_up_driver(self.client, self._address, self.program.drivers, self.driver)
+        except PravegaError as error:
+            self.log.warning("The driver of %s may run on: %s", self.job, error)
 
-        Raises:
-            PravegaError: the masters, or Pravega, cannot be reached.
-        """
-        if self._address is not None:
-            await give_up_driver(self.client, self._address, self.program.servers, self.driver)
+    async def _driver_of(self, found: Submission) -> str | None:
+        """The driver of an earlier try; its program has noted it, or the cluster knows the submission."""
+        return found.driver or await self.program.drivers.find(found.submission)
 
-    @property
-    def _drivers(self) -> StandaloneDrivers:
-        return StandaloneDrivers(self.program.servers)
-
-    async def _is_usable(self, found: Submission) -> bool:
+    async def _is_usable(self, found: Submission, driver: str | None) -> bool:
         """True if the driver of an earlier try is at work, or has ended after its program has reported results.
 
-        A driver can fail after its report. A driver that no master knows any more has ended.
+        A driver can fail after its report. A driver that the cluster does not know any more has ended.
         """
-        if found.driver is None or (found.report is not None and "error" in found.report):
+        if driver is None or (found.report is not None and "error" in found.report):
             return False
         has_reported = found.report is not None
-        status = await self._drivers.status(found.driver)
+        status = await self.program.drivers.status(driver)
         is_done = has_reported and (status.has_ended_well or status.state is None)
         if not (status.is_active or is_done):
             return False
-        self.driver = found.driver
+        self.driver = driver
         reports = JobReports(self.client, ReportAddress(self.scope, self.job, found.submission))
-        await reports.watched(found.driver, self.watcher)
+        await reports.watched(driver, self.watcher)
         done = ", and whose program has reported" if has_reported else ""
-        self.log.info("Found again: %s, which an earlier try has submitted%s", found.driver, done)
+        self.log.info("Found again: %s, which an earlier try has submitted%s", driver, done)
         return True
 
-    async def _replace(self, found: Submission, *, is_other_work: bool) -> None:
+    async def _replace(self, found: Submission, driver: str | None, *, is_other_work: bool) -> None:
         """Say what an earlier try has left, which is refused from now on; kill its driver if it has other work."""
-        if found.driver is None and found.report is None:
+        drivers = self.program.drivers
+        if driver is None and found.report is None:
             self.log.warning(
                 "An earlier try was ended while it submitted. If its program has arrived, it is refused when it begins"
             )
-        elif found.driver is not None and is_other_work and (await self._drivers.status(found.driver)).is_active:
-            self.log.warning("The task has other arguments now: killing %s, which has the old ones", found.driver)
-            await self._drivers.kill(found.driver)
+        elif driver is not None and is_other_work and (await drivers.status(driver)).is_active:
+            self.log.warning("The task has other arguments now: killing %s, which has the old ones", driver)
+            await drivers.kill(driver)
 
 
 async def give_up_driver(
-    client: PravegaClient, address: ReportAddress, servers: Sequence[str], driver: str | None
+    client: PravegaClient, address: ReportAddress, drivers: ClusterDrivers, driver: str | None
 ) -> None:
     """Refuse the report of a program, so that it does not begin, and kill its driver.
 
     Raises:
-        PravegaError: the masters, or Pravega, cannot be reached.
+        PravegaError: the cluster, or Pravega, cannot be reached.
     """
     try:
         await JobReports(client, address).forget()
     finally:
+        driver = driver or await drivers.find(address.submission)
         if driver is not None:
-            await StandaloneDrivers(servers).kill(driver)
+            await drivers.kill(driver)
 
 
 async def forget_report(client: PravegaClient, address: ReportAddress, log: Any) -> None:
@@ -156,22 +199,22 @@ async def forget_report(client: PravegaClient, address: ReportAddress, log: Any)
         )
 
 
-def check_ended_well(event: Mapping[str, Any], driver: str, *, has_reported: bool) -> None:
+def check_ended_well(event: Mapping[str, Any], drivers: ClusterDrivers, driver: str, *, has_reported: bool) -> None:
     """Check the end of a driver, by the event of its trigger; a driver that was forgotten may have reported before.
 
     Raises:
-        AirflowException: it has failed, was killed, or no master knows it any more.
+        AirflowException: it has failed, was killed, or the cluster does not know it any more.
     """
-    status = DriverStatus(event["state"], event["worker"], event["message"])
+    status = DriverStatus(**event["end"])
     if status.has_ended_well or (status.state is None and has_reported):
         return
     if status.state is None:
         raise AirflowException(
-            f"no master of Spark knows {driver} any more, and its program has not reported. A master that was started "
-            "again keeps its drivers with spark.deploy.recoveryMode"
+            f"no {drivers.server} knows {driver} any more, and its program has not reported. One that was started "
+            f"again keeps its drivers with {drivers.keeps_drivers_by}"
         )
-    where = "" if status.worker is None else f" on {status.worker}: its output is in the work folder of that worker"
-    raise AirflowException(f"{driver} has ended as {status.state}{where}. {status.message or ''}".rstrip())
+    output = "" if status.output is None else f": its output is {status.output}"
+    raise AirflowException(f"{driver} has ended as {status}{output}. {status.message or ''}".rstrip())
 
 
 def hook_from(make: Callable[[], Any]) -> Any:
@@ -187,21 +230,6 @@ def hook_from(make: Callable[[], Any]) -> Any:
             raise
         raise ConfigurationError(
             "the connection of Spark leads to Kubernetes, which needs Airflow's provider for it: pip install "
-            "apache-airflow-providers-cncf-kubernetes. With deferrable=True, only drivers on a standalone cluster are "
-            "waited for"
+            "apache-airflow-providers-cncf-kubernetes. With deferrable=True, only drivers on a standalone cluster and "
+            "on YARN are waited for"
         ) from error
-
-
-@contextmanager
-def environment_with(secrets: Mapping[str, str]) -> Iterator[None]:
-    """Run a block whose processes have the secrets, and no other settings of Pravega, in their environment."""
-    before = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
-    for name in before:
-        del os.environ[name]
-    os.environ |= secrets
-    try:
-        yield
-    finally:
-        for name in secrets:
-            os.environ.pop(name, None)
-        os.environ |= before

@@ -1,4 +1,4 @@
-"""The trigger of the operator that submits programs: waits until a driver on a standalone cluster of Spark has ended.
+"""The trigger of the operator that submits programs: waits until a driver on a cluster has ended.
 
 Airflow keeps this module's path in its database, with the class of each trigger that waits.
 """
@@ -6,6 +6,7 @@ Airflow keeps this module's path in its database, with the class of each trigger
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -18,8 +19,8 @@ from aiopravega.errors import PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.polling.shared_client import shared_client
-from airflow_pravega.spark.standalone import DriverStatus, StandaloneDrivers
-from airflow_pravega.spark.submission import give_up_driver
+from airflow_pravega.spark.drivers import DriverStatus
+from airflow_pravega.spark.submission import drivers_of, give_up_driver
 from airflow_pravega.tasks.failures import to_event
 from airflow_pravega.triggers.waiting import GAVE_UP
 from pravega_jobs.remote.reports import JobReports, ReportAddress
@@ -38,14 +39,13 @@ _TELLS: Final = hasattr(BaseTrigger, "on_kill")
 
 
 class PravegaSparkDriverTrigger(BaseTrigger):
-    """Fires once, when a driver has ended: `{"status": "ended", "state": name or None, "worker", "message"}`.
+    """Fires once, when a driver has ended: `{"status": "ended", "end": the last DriverStatus as plain JSON}`.
 
-    The state is None if no master knows the driver any more. Its log has the state of the driver and the progress of
-    the program, when they change. While the masters or Pravega are away, it continues to wait. A task that a person
-    ends takes its driver with it.
+    Its log has the state of the driver and the progress of the program, when they change. While the cluster or Pravega
+    is away, it continues to wait. A task that a person ends takes its driver with it.
 
     Args:
-        servers: addresses of the masters' REST servers.
+        servers: addresses of the masters' REST servers, or of the ResourceManagers of YARN.
         driver: the cluster's id of the driver.
         job: the job, the scope and the submission of the program's report.
         watcher: the try that waits for the driver.
@@ -53,6 +53,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: id of the connection.
         carried: plain JSON that the operator needs when it continues.
         give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
+        cluster: the kind of the cluster: `standalone` or `yarn`.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: str,
         carried: dict[str, Any],
         give_up_at: str | None = None,
+        cluster: str = "standalone",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
         self.servers = list(servers)
@@ -76,12 +78,14 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         self.pravega_conn_id = pravega_conn_id
         self.carried = carried
         self.give_up_at = give_up_at
+        self.cluster = cluster
         self._seen: tuple[DriverStatus | None, str | None] = (None, None)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
-        names = ("servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "carried", "give_up_at")
-        return f"{type(self).__module__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
+        names = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "carried")
+        arguments = {name: getattr(self, name) for name in (*names, "give_up_at")}
+        return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield the one event."""
@@ -105,7 +109,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
                 self.log.info("%s is not killed: another try of the task waits for it", self.driver)
                 return
             self.log.info("The task was ended: killing %s", self.driver)
-            await give_up_driver(client, address, self.servers, self.driver)
+            await give_up_driver(client, address, drivers_of(self.cluster, self.servers), self.driver)
 
     async def _wait(self) -> dict[str, Any]:
         seconds = None
@@ -126,25 +130,19 @@ class PravegaSparkDriverTrigger(BaseTrigger):
                         continue
                     outage.succeeded()
                     if not status.is_active:
-                        return {
-                            "status": ENDED,
-                            "state": status.state,
-                            "worker": status.worker,
-                            "message": status.message,
-                        }
+                        return {"status": ENDED, "end": asdict(status)}
         except TimeoutError:
             if not limit.expired():
                 raise
             return {"status": GAVE_UP}
 
     async def _look(self, config: PravegaConfig) -> DriverStatus:
-        status = await StandaloneDrivers(self.servers).status(self.driver)
+        status = await drivers_of(self.cluster, self.servers).status(self.driver)
         async with shared_client(config) as client:
             newest = await JobReports(client, ReportAddress(**self.job)).newest()
         before, line = self._seen[0], None if newest is None else newest[0].progress
-        if status != before:
-            where = "" if status.worker is None else f" on {status.worker}"
-            self.log.info("%s is %s%s", self.driver, status.state, where)
+        if before is None or (status.state, status.node) != (before.state, before.node):
+            self.log.info("%s is %s%s", self.driver, status, "" if status.output is None else f": {status.output}")
         if line is not None and line != self._seen[1]:
             self.log.info("%s", line)
         self._seen = (status, line)
