@@ -51,7 +51,7 @@ def applications(yarn):
 @pytest.fixture
 def deferring(tmp_path, yarn):
     """`submission` with a folder; its task waits on the triggerer."""
-    folder = tmp_path / "told"
+    folder = tmp_path / "signs"
     folder.mkdir()
     return partial(
         submission,
@@ -207,7 +207,7 @@ def test_a_task_waits_while_the_resource_manager_is_away(
             wait_until(lambda: "no ResourceManager answers" in said(), lambda: "the trigger asks", 120, every=0.5)
         finally:
             yarn.start_manager()
-            (tmp_path / "told" / "go").touch()
+            (tmp_path / "signs" / "go").touch()
 
     texts = []
 
