@@ -207,7 +207,7 @@ def submission(client, scope, connect, tmp_path, monkeypatch):
     return submission
 
 
-def test_an_application_that_arrived_although_spark_submit_failed_is_found(client, scope, submission):
+def test_an_application_is_found_although_spark_submit_failed(client, scope, submission):
     with Manager() as manager:
         submitted = submission(manager, status=1)
 

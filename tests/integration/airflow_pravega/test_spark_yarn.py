@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def running(tmp_path_factory):
 @pytest.fixture
 def yarn(running, monkeypatch):
     """The cluster, and a connection to it; it has no applications before."""
-    for name, value in running.environment.items():
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for name, value in {**running.environment, "PATH": path}.items():
         monkeypatch.setenv(name, value)
     connect(monkeypatch, running.port)
     running.known = {app["id"] for app in running.applications()}
