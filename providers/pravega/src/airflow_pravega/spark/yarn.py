@@ -131,7 +131,8 @@ class YarnProgram(ClusterProgram):
             ConfigurationError: the connection lacks the address of the ResourceManager, or an argument cannot work.
         """
         connection, conf = hook._connection, hook._conf  # noqa: SLF001  # the provider has no public way to read it
-        environment = {str(key): str(value) for key, value in (hook._env_vars or {}).items()}  # noqa: SLF001
+        given = hook._env_vars or {}  # noqa: SLF001  # the same
+        environment = {str(key): str(value) for key, value in given.items()}
         servers = _addresses(hook)
         kerberos = [each for each in ("keytab", "principal") if connection[each]]
         kerberos += [each for each in ("use_krb5ccache", "yarn_rm_auth") if getattr(hook, f"_{each}", None)]
