@@ -55,6 +55,9 @@ class YarnCluster:
             "spark.yarn.stagingDir": (folder / "staging").as_uri(),
             "spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable,
             "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+            # The name of the machine may lead to another address than the one that the driver listens on.
+            "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+            "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1",
             "spark.executor.instances": "1",
         }
         self._folder = folder
