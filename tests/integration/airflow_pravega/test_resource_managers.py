@@ -8,6 +8,7 @@ import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -29,7 +30,7 @@ class Manager:
     """A ResourceManager with applications by their tags; `answer` is what it says instead: status, headers, text."""
 
     def __init__(self, answer=None, redirects_to=None):
-        self.tagged: dict[str, list[dict]] = {}
+        self.tagged: dict[str, list[dict[str, Any]]] = {}
         self.asked: list[tuple[str, str]] = []
         self.redirects_to = redirects_to
         manager = self
@@ -203,8 +204,9 @@ def submission(client, scope, connect, tmp_path, monkeypatch):
         made = program(conf={"spark.yarn.tags": "night"}, env_vars={"A": "b"})
         return DriverSubmission(client.asynchronous, made, scope, "job", logging.getLogger())
 
-    submission.words = folder / "words"
-    return submission
+    asking: Any = submission
+    asking.words = folder / "words"
+    return asking
 
 
 def test_an_application_is_found_although_spark_submit_failed(client, scope, submission):
