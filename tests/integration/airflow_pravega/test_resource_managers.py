@@ -33,6 +33,7 @@ class Manager:
         self.tagged: dict[str, list[dict[str, Any]]] = {}
         self.asked: list[tuple[str, str]] = []
         self.redirects_to = redirects_to
+        self.starts = False  # it answers, but has not read yet what it knew
         manager = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -65,6 +66,11 @@ class Manager:
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def found(self, address):
+        if address.path.endswith("/info"):
+            starts, self.starts = self.starts, False
+            return 200, json.dumps({"clusterInfo": {"haState": "INITIALIZING" if starts else "ACTIVE"}})
+        if self.starts:
+            return 404, json.dumps({"RemoteException": {"exception": "NotFoundException", "message": "not found"}})
         if address.query:
             apps = self.tagged.get(parse_qs(address.query)["applicationTags"][0])
             return 200, json.dumps({"apps": {"app": apps} if apps else {}})
@@ -119,6 +125,15 @@ def test_the_state_of_an_application_is_that_of_its_driver(state, final, is_acti
         manager.tagged["one"] = [app(state, final, diagnostics="\n", **where)]
         found = asyncio.run(YarnDrivers([manager.address]).status(APP))
     assert (found.is_active, found.has_ended_well, str(found), found.message) == (is_active, is_well, shown, None)
+
+
+def test_a_resource_manager_that_starts_does_not_know_yet():
+    with Manager() as manager:
+        manager.tagged["one"] = [app("RUNNING")]
+        manager.starts = True
+        with pytest.raises(PravegaConnectionError, match="the ResourceManager is INITIALIZING"):
+            asyncio.run(YarnDrivers([manager.address]).status(APP))
+        assert asyncio.run(YarnDrivers([manager.address]).status(APP)).state == "RUNNING"
 
 
 def test_an_application_is_found_by_its_tag_and_killed():

@@ -27,6 +27,7 @@ YARN: Final = "yarn"
 ADDRESS: Final = "yarn_resourcemanager_webapp_address"  # as Airflow's provider names it
 _ENDED: Final = ("FINISHED", "FAILED", "KILLED")
 _WELL: Final = "SUCCEEDED"
+_ACTIVE: Final = "ACTIVE"
 _LONGEST_MESSAGE: Final = 2000  # YARN repeats the end of a container's output in it
 _TAGS: Final = "spark.yarn.tags"
 _WAITS: Final = "spark.yarn.submit.waitAppCompletion"
@@ -85,28 +86,36 @@ class YarnDrivers(ClusterDrivers):
         """The answer about applications; None: the ResourceManager does not know the application."""
 
         async def ask(client: httpx.AsyncClient, server: str) -> dict[str, Any] | None:
-            address = f"{server}/ws/v1/cluster/apps{path}"
-            params = None if tags is None else {"applicationTags": tags}
-            try:
-                answer = await client.request(
-                    method,
-                    address,
-                    params=params,
-                    json=request,
-                    headers={"accept": "application/json"},
-                    follow_redirects=True,
-                )
-                if answer.is_redirect:  # without an address: no ResourceManager is active
-                    raise OtherServerError(answer.text[:200])
-                found = self.content(server, answer)
-            except (httpx.HTTPError, ServerError) as error:
-                raise OtherServerError(repr(error)) from error
-            refusal = found.get("RemoteException")
-            if refusal is None:
+            async def answer(method: str, path: str, **given: Any) -> tuple[int, dict[str, Any]]:
+                address = f"{server}/ws/v1/cluster{path}"
+                headers = {"accept": "application/json"}
+                try:
+                    found = await client.request(method, address, headers=headers, follow_redirects=True, **given)
+                    if found.is_redirect:  # without an address: no ResourceManager is active
+                        raise OtherServerError(found.text[:200])
+                    return found.status_code, self.content(server, found)
+                except (httpx.HTTPError, ServerError) as error:
+                    raise OtherServerError(repr(error)) from error
+
+            async def applications() -> dict[str, Any] | None:
+                params = None if tags is None else {"applicationTags": tags}
+                status, found = await answer(method, f"/apps{path}", params=params, json=request)
+                refusal = found.get("RemoteException")
+                if refusal is None:
+                    return found
+                if status == httpx.codes.NOT_FOUND and refusal.get("exception") == "NotFoundException":
+                    return None
+                raise ConfigurationError(f"the ResourceManager {server} refuses {path}: {refusal.get('message')}")
+
+            found = await applications()
+            if found is not None and found.get("apps", True):
                 return found
-            if answer.status_code == httpx.codes.NOT_FOUND and refusal.get("exception") == "NotFoundException":
-                return None
-            raise ConfigurationError(f"the ResourceManager refuses {address}: {refusal.get('message')}")
+            # One that has just been started answers before it has read what it knew.
+            _, about = await answer("GET", "/info")
+            state = about["clusterInfo"]["haState"]
+            if state != _ACTIVE:
+                raise OtherServerError(f"the ResourceManager is {state}")
+            return await applications()
 
         return await self.first_answer(ask)
 
