@@ -192,7 +192,7 @@ def wait_for(host: Host, hours: Iterable[int], wanted: Callable[[int, int], bool
         left.difference_update([hour for hour, found in host.state(left).items() if wanted(*found)])
         return not left
 
-    wait_until(is_done, lambda: f"these hours are not read, or not right: {sorted(left)}", _STEP_SECONDS, every=1)
+    wait_until(is_done, lambda: f"these hours are not read, or not right: {sorted(left)}", _STEP_SECONDS, every=5)
 
 
 def run(year: Year, host: Host, step: int) -> dict[str, object]:

@@ -178,6 +178,7 @@ def test_only_the_try_that_waits_kills_the_driver(run, client, stream, write, de
         found = submission_in(client, stream.scope)
         for watcher in ("another try", found.watcher):
             trigger = PravegaSparkDriverTrigger(
+                cluster="standalone",
                 servers=[cluster.rest_url],
                 driver=found.driver,
                 job={"scope": stream.scope, "job": job_of(stream), "submission": found.submission},

@@ -149,6 +149,7 @@ def test_invalid_arguments_of_the_watcher_trigger_stop_the_dag(wrong, message):
 )
 async def test_a_task_that_goes_on_elsewhere_was_not_ended(monkeypatch, state, is_ended):
     trigger = PravegaSparkDriverTrigger(
+        cluster="standalone",
         servers=["http://spark:6066"],
         driver="driver-1",
         job={"scope": "examples", "job": "job", "submission": "one"},

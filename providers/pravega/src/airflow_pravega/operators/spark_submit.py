@@ -5,7 +5,7 @@ The program reports its work in a table of Pravega, which every try can read, on
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn, cast
@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureEx
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage.reporting import ReportsLineage, facts_for_spark
 from airflow_pravega.links import LinkedToConsumer
@@ -26,9 +26,9 @@ from airflow_pravega.spark.submission import (
     check_ended_well,
     drivers_of,
     forget_report,
-    give_up_driver,
     hook_from,
     program_of,
+    try_to_give_up,
 )
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
@@ -133,7 +133,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         self.pravega_conn_id = pravega_conn_id
         self.deferrable = deferrable
         self.poll_interval = poll_interval
-        self._give_up: Callable[[], None] | None = None
+        self._give_up: Callable[[], None] = lambda: None
         self._expect: Callable[[], None] = lambda: None
         self._is_resumed = False
         self._secrets: dict[str, str] = {}
@@ -178,8 +178,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             self.lineage = work.lineage()
             error = from_event(event)
             if error is not None or event["status"] == GAVE_UP:
-                with suppress(PravegaError):
-                    client.run(give_up_driver(client.asynchronous, address, drivers, carried["driver"]))
+                client.run(try_to_give_up(client.asynchronous, address, drivers, carried["driver"], self.log))
                 raise error or AirflowTaskTimeout(f"{carried['driver']} ran longer than the execution_timeout")
             report = client.run(JobReports(client.asynchronous, address).find())
             if report is not None and "error" in report:
@@ -223,7 +222,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             self.conf or {}, context, self._openlineage_inject_parent_job_info, self._openlineage_inject_transport_info
         )
         address = client.run(submission.submit(work.order(), variables, facts))
-        self._give_up = None
+        self._give_up = lambda: None
         trigger = PravegaSparkDriverTrigger(
             **submission.named(address),
             watcher=submission.watcher,
@@ -236,8 +235,9 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
 
     def on_kill(self) -> None:
         """Kill `spark-submit`, so that it submits nothing any more, and the driver."""
-        super().on_kill()
-        if self._give_up is not None:
+        try:
+            super().on_kill()
+        finally:
             self._give_up()
 
     def _finish(

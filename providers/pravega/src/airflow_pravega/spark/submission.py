@@ -127,12 +127,8 @@ class DriverSubmission:
 
     async def give_up(self) -> None:
         """Kill the driver, if there is one, and refuse the program's report. A failure is logged, not raised."""
-        if self._address is None:
-            return
-        try:
-            await give_up_driver(self.client, self._address, self.program.drivers, self.driver)
-        except PravegaError as error:
-            self.log.warning("The driver of %s may run on: %s", self.job, error)
+        if self._address is not None:
+            await try_to_give_up(self.client, self._address, self.program.drivers, self.driver, self.log)
 
     async def _driver_of(self, found: Submission) -> str | None:
         """The driver of an earlier try; its program has noted it, or the cluster knows the submission."""
@@ -183,6 +179,17 @@ async def give_up_driver(
         driver = driver or await drivers.find(address.submission)
         if driver is not None:
             await drivers.kill(driver)
+
+
+async def try_to_give_up(
+    client: PravegaClient, address: ReportAddress, drivers: ClusterDrivers, driver: str | None, log: Any
+) -> None:
+    """Do what `give_up_driver` does; a failure is logged, not raised."""
+    try:
+        await give_up_driver(client, address, drivers, driver)
+    except PravegaError as error:
+        named = driver or f"the driver of {address.job}"
+        log.warning("It is not known whether %s was killed: the cluster's page says it: %s", named, error)
 
 
 async def forget_report(client: PravegaClient, address: ReportAddress, log: Any) -> None:

@@ -45,6 +45,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
     is away, it continues to wait. A task that a person ends takes its driver with it.
 
     Args:
+        cluster: the kind of the cluster: `standalone` or `yarn`.
         servers: addresses of the masters' REST servers, or of the ResourceManagers of YARN.
         driver: the cluster's id of the driver.
         job: the job, the scope and the submission of the program's report.
@@ -53,12 +54,12 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: id of the connection.
         carried: plain JSON that the operator needs when it continues.
         give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
-        cluster: the kind of the cluster: `standalone` or `yarn`.
     """
 
     def __init__(
         self,
         *,
+        cluster: str,
         servers: Sequence[str],
         driver: str,
         job: dict[str, str],
@@ -67,9 +68,9 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: str,
         carried: dict[str, Any],
         give_up_at: str | None = None,
-        cluster: str = "standalone",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
+        self.cluster = cluster
         self.servers = list(servers)
         self.driver = driver
         self.job = job
@@ -78,7 +79,6 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         self.pravega_conn_id = pravega_conn_id
         self.carried = carried
         self.give_up_at = give_up_at
-        self.cluster = cluster
         self._seen: tuple[DriverStatus | None, str | None] = (None, None)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
