@@ -17,14 +17,14 @@ _STARTED: Final = re.compile(r"Spark Connect server started at: (\S+:\d+)")
 
 
 class SparkConnect:
-    """The server, and its `url`; use it as a context manager."""
+    """The server, and its `url`; use it as a context manager. Port 0 is a free one."""
 
     url: str
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 0) -> None:
         home = Path(pyspark.__path__[0])
         settings = {
-            "spark.connect.grpc.binding.port": "0",
+            "spark.connect.grpc.binding.port": str(port),
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }

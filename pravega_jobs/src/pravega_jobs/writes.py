@@ -7,7 +7,7 @@ import time
 from asyncio import gather
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
@@ -124,11 +124,28 @@ def write_unless_done(
     if before is not None and claimant is not None and before.claimant == claimant:
         return Written(before, False, time.monotonic() - began)
     write()
-    record = find()
-    by_this_try = before is None or record is None or record.attempt != before.attempt
+    attempt = None if before is None else before.attempt
+    return written_since(attempt, stream, write_id, find(), time.monotonic() - began)
+
+
+def written_since(
+    attempt: UUID | None, stream: StreamName, write_id: str, record: CommitRecord | None, seconds: float
+) -> Written:
+    """A write that was to be done, or compared, as its record says it afterwards.
+
+    Args:
+        attempt: of the record that was there before; None: there was none.
+        stream: the stream of the write.
+        write_id: the name of the write.
+        record: the record that is there now.
+        seconds: how long it took.
+
+    Raises:
+        LedgerError: there is no record.
+    """
     if record is None:
         raise LedgerError(
             f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: give the "
             "ledger as the job's own commit_ledger too"
         )
-    return Written(record, by_this_try, time.monotonic() - began)
+    return Written(record, attempt is None or record.attempt != attempt, seconds)

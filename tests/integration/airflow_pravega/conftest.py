@@ -67,7 +67,7 @@ def pravega_default(pravega_config: PravegaConfig, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", as_connection(pravega_config))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def connection_json() -> Callable[..., str]:
     """`as_connection`, which tests in other modules cannot import."""
     return as_connection

@@ -11,6 +11,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals import interval_name
 from dagster_pravega import build_late_events_sensor
 from dagster_pravega.sensors.late_runs import SearchedAsset
+from dagster_pravega.sensors.late_sensor import requested_before
 from pravega_jobs.late import LateInterval
 
 OPTIONS = {"decode": "json", "columns": "at long", "event_time": "at", "event_time_ahead_ms": 5}
@@ -101,3 +102,12 @@ def test_neighbours_of_one_claim_are_a_run_as_the_policy_allows(policy, expected
     claims = {keys(request)[:2]: request.tags["pravega/claim"] for request in requests}
     assert (claims["02"], claims["06"], claims["07"]) == ("2", "2", "3")
     assert len({request.run_key for request in requests}) == len(expected)
+
+
+@pytest.mark.parametrize("cursor", [None, "", "edited by hand", "[1]"])
+def test_a_cursor_that_is_not_understood_starts_again(cursor):
+    assert requested_before(cursor) == {}
+
+
+def test_a_cursor_has_the_claims_that_were_requested():
+    assert requested_before('{"2026-01-01": 2}') == {"2026-01-01": 2}

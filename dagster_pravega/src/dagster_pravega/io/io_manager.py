@@ -14,7 +14,7 @@ from dagster_pravega.metadata.steps import input_type
 from dagster_pravega.metadata.written import claimant_of, wrong_output
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.sessions import release, spark_session, use
-from pravega_jobs.spark.frames import ENCODE_OPTION, as_events, save_events
+from pravega_jobs.spark.frames import ENCODE_OPTION, as_events, events_writer
 from pravega_jobs.spark.options import check_columns
 from pravega_jobs.spark.pieces import load_pieces, load_pieces_counted
 from pravega_jobs.spark.session import LOCAL
@@ -114,7 +114,8 @@ class PravegaSparkIOManager(StreamIOManager):
         # Without `encode`, the metadata are options for reading the stream.
         options = {**self.options, **(given if ENCODE_OPTION in given else {}), **self.error_options(context)}
         claimant = claimant_of(context.run_id, context.step_key)
-        save_events(as_events(obj, options), self.pravega.get_config(), stream, write_id, options, generation, claimant)
+        events, config = as_events(obj, options), self.pravega.get_config()
+        events_writer(events, config, stream, write_id, options, generation, claimant).save()
 
     def schema_metadata(self, obj: "DataFrame") -> dict[str, Any]:
         """The columns of the DataFrame."""

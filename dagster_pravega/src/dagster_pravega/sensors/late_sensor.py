@@ -120,7 +120,7 @@ def build_late_events_sensor(
             if each.new and (key := keys[each.interval])
         ]
         due = [(key, each) for each in policy.due(found, datetime.now(UTC)) if (key := keys[each.interval])]
-        asked = json.loads(context.cursor or "{}")
+        asked = requested_before(context.cursor)
         new = [(key, each) for key, each in due if asked.get(each.interval) != each.next_claim]
         requests = searched.requests(context.instance, found.stream, new)
         cursor = None
@@ -130,6 +130,15 @@ def build_late_events_sensor(
         return dg.SensorResult(requests, skip_reason=reason, cursor=cursor, asset_events=observed)
 
     return late_events
+
+
+def requested_before(cursor: str | None) -> dict[str, Any]:
+    """The next claims of the intervals whose runs were requested; a cursor that is not understood starts again."""
+    try:
+        found = json.loads(cursor or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def need_arrow() -> None:

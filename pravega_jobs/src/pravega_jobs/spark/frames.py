@@ -24,7 +24,7 @@ from pravega_jobs.spark.options import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 
 ENCODE_OPTION: Final = "encode"
 _RAW: Final = "raw"
@@ -37,7 +37,7 @@ _JSON: Final[dict[str, str]] = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_EVENTS: Final = "events"
+EVENTS: Final = "events"  # the value of an observation that counts
 _ENDS: Final = "ends"
 # Spark reports what it has observed a moment after the action; the value never comes if no action has read the frame.
 _WAIT_SECONDS: Final = 5.0
@@ -66,7 +66,7 @@ def load_range(
     return source.option(STREAM_OPTION, str(stream)).load()
 
 
-def save_events(
+def events_writer(
     frame: "DataFrame",
     config: PravegaConfig,
     stream: StreamName,
@@ -74,12 +74,15 @@ def save_events(
     options: Mapping[str, str],
     generation: int = 1,
     claimant: str | None = None,
-) -> None:
-    """Write the rows of a frame under a write id, for a claimant. `options` are more options of the data source."""
+) -> "DataFrameWriter":
+    """A writer of the rows of a frame under a write id, for a claimant. `options` are more options of the data source.
+
+    Its `save` writes, or compares with the rows that are written.
+    """
     keep_secrets_out_of_logs()
     sink = frame.write.format(FORMAT).mode("append").options(**options).options(**connection_options(config))
     own = {STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}
-    sink.options(**own, **({} if claimant is None else {CLAIMANT_OPTION: claimant})).save()
+    return sink.options(**own, **({} if claimant is None else {CLAIMANT_OPTION: claimant}))
 
 
 def as_events(frame: "DataFrame", options: Mapping[str, str]) -> "DataFrame":
@@ -111,17 +114,20 @@ def _untyped(frame: "DataFrame") -> list[str]:
     ]
 
 
-def counted(frame: "DataFrame") -> "tuple[DataFrame, Observation]":
-    """The same frame, whose rows are counted while they pass, so that nothing is read twice; see `count_of`."""
+def counted(frame: "DataFrame", name: str | None = None) -> "tuple[DataFrame, Observation]":
+    """The same frame, whose rows are counted while they pass, so that nothing is read twice; see `count_of`.
+
+    `name` is that of the observation, which no other has; None: one of Spark's making.
+    """
     from pyspark.sql import Observation, functions
 
-    observation = Observation()
-    return frame.observe(observation, functions.count("*").alias(_EVENTS)), observation
+    observation = Observation(name)
+    return frame.observe(observation, functions.count("*").alias(EVENTS)), observation
 
 
 def count_of(observation: "Observation") -> int:
     """The rows that have passed a counted frame, once Spark has read it to its end: it waits until then."""
-    rows: int = observation.get[_EVENTS]
+    rows: int = observation.get[EVENTS]
     return rows
 
 
@@ -140,7 +146,7 @@ class RangeCount:
         found = _observed(self.observation, seconds)
         if found is None or (found[READ_BYTES] or 0) != self.size:
             return None
-        return int(found[_EVENTS]) - int(found[_ENDS])
+        return int(found[EVENTS]) - int(found[_ENDS])
 
 
 def load_counted(
@@ -161,7 +167,7 @@ def load_counted(
     observation = Observation()
     frame = load_range(spark, config, stream, cuts, options).observe(
         observation,
-        functions.count("*").alias(_EVENTS),
+        functions.count("*").alias(EVENTS),
         functions.count(ends).alias(_ENDS),
         functions.sum(ends).alias(READ_BYTES),
     )

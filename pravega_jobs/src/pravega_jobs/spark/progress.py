@@ -80,6 +80,11 @@ class SparkProgress:
         self._last, self._last_time = found, now
         self._log.info(line)
 
+    def take(self, stages: Iterable[Stage]) -> None:
+        """Log stages that come several times a second, if it is time for a line."""
+        if monotonic() - self._last_time >= self._every and not self._ended.is_set():
+            self.report(stages)
+
     def _shown(self, stage: Stage, seconds: float) -> str:
         line = f"Stage {stage.number}: {stage.done} of {stage.tasks} tasks"
         if not stage.rows:
@@ -97,10 +102,9 @@ class SparkProgress:
                 return
 
     def _on_progress(self, stages: Iterable[Any] | None, **rest: Any) -> None:
-        """Handle a report of Spark Connect, which comes several times a second."""
+        """Handle a report of Spark Connect."""
         del rest
-        if monotonic() - self._last_time >= self._every and not self._ended.is_set():
-            self.report(Stage(each.stage_id, each.num_completed_tasks, each.num_tasks) for each in stages or ())
+        self.take(Stage(each.stage_id, each.num_completed_tasks, each.num_tasks) for each in stages or ())
 
 
 def _active(spark: "SparkSession") -> Iterator[Stage]:

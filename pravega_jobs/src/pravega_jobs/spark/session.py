@@ -28,8 +28,9 @@ _UI: Final = "spark.ui.enabled"
 _QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
 _LOCALHOST: Final = "127.0.0.1"
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
-_CONNECT: Final = "sc://"
-_CONNECT_MODULE: Final = "pyspark.sql.connect"
+# The scheme of a Spark Connect server.
+CONNECT: Final = "sc://"
+CONNECT_MODULE: Final = "pyspark.sql.connect"
 _MASTER: Final = "spark.master"
 # Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
 _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
@@ -68,13 +69,33 @@ def session_for_block(name: str, master: str, conf: Mapping[str, str], *, packag
         yield session
     finally:
         session.stop()
-        if master.startswith(_CONNECT) and mode is None:
+        if master.startswith(CONNECT) and mode is None:
             os.environ.pop(_CONNECT_MODE, None)
 
 
 def is_connect(spark: "SparkSession") -> bool:
     """True if a session talks Spark Connect: it has no JVM in reach."""
-    return type(spark).__module__.startswith(_CONNECT_MODULE)
+    return type(spark).__module__.startswith(CONNECT_MODULE)
+
+
+def check_installed(*, is_connect: bool, package: str = "") -> None:
+    """Check that what a session needs is installed here: Spark with its data source, or its client for Spark Connect.
+
+    Args:
+        is_connect: the session talks Spark Connect.
+        package: the distribution whose extra `spark` installs Spark and its data source.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    needed = ("pyspark", "grpc_status", "zstandard") if is_connect else ("pyspark", "pyspark_pravega")
+    missing = [module for module in needed if find_spec(module) is None]
+    if missing:
+        what = "Spark's client for Spark Connect" if is_connect else "Spark with its data source for Pravega"
+        raise ConfigurationError(
+            f"the job needs {what} where it runs, but the modules {', '.join(missing)} are not installed: "
+            f"pip install '{'pyspark[connect]' if is_connect else f'{package}[spark]'}'"
+        )
 
 
 @contextmanager
@@ -98,15 +119,8 @@ def interruptible(spark: "SparkSession", name: str) -> Iterator[Callable[[], obj
 
 def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSession | None":
     """The session of this process, if it has one that lives, and Spark is installed as `master` needs it."""
-    connect = master.startswith(_CONNECT)
-    needed = ("pyspark", "grpc_status", "zstandard") if connect else ("pyspark", "pyspark_pravega")
-    missing = [module for module in needed if find_spec(module) is None]
-    if missing:
-        what = "Spark's client for Spark Connect" if connect else "Spark with its data source for Pravega"
-        raise ConfigurationError(
-            f"the job needs {what} where it runs, but the modules {', '.join(missing)} are not installed: "
-            f"pip install '{'pyspark[connect]' if connect else f'{package}[spark]'}'"
-        )
+    connect = master.startswith(CONNECT)
+    check_installed(is_connect=connect, package=package)
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
@@ -168,7 +182,7 @@ def _differences(running: "SparkSession", master: str, conf: Mapping[str, str]) 
 
     A server of Spark Connect reports no master.
     """
-    wanted = {**conf} if master.startswith(_CONNECT) else {_MASTER: master, **conf}
+    wanted = {**conf} if master.startswith(CONNECT) else {_MASTER: master, **conf}
     return [name for name in wanted if running.conf.get(name, None) != wanted[name]]
 
 
@@ -179,7 +193,7 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
         # Spark's workers take the first `python3` on the path, which may lack what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
-    if master.startswith(_CONNECT):
+    if master.startswith(CONNECT):
         builder = builder.remote(master)
     else:
         builder = builder.master(master)

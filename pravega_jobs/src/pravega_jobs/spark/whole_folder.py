@@ -15,8 +15,9 @@ import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from uuid import uuid4
 
 from aiopravega.errors import ConfigurationError, WriteSupersededError
@@ -72,6 +73,62 @@ def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
     if folders is None:
         yield path
         return
+    own = _begin(folders, path, target)
+    try:
+        yield f"{own}/files"
+        _show(folders, own, target)
+    finally:
+        _forget(folders, own)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFolder:
+    """The folder of a try whose files are written while this process has ended: another one shows them.
+
+    `own` is the folder of the try; None: the files are written to `target` itself.
+    """
+
+    target: str
+    own: str | None
+
+    @classmethod
+    def begin(cls, spark: "SparkSession", path: str) -> Self:
+        """Begin a try; for the arguments and errors see `whole_folder`. The session is one of Spark Connect."""
+        folders, target = _folders(spark, path)
+        return cls(target, None if folders is None else _begin(folders, path, target))
+
+    @property
+    def files(self) -> str:
+        """The path to write to."""
+        return self.target if self.own is None else f"{self.own}/files"
+
+    def show(self) -> None:
+        """Have the files replace those at the target; the folder of the try is removed, whether they do or not.
+
+        Raises:
+            ConfigurationError: the folder is not mounted here, or nothing was written.
+            WriteSupersededError: another try has begun to write the path since.
+        """
+        if self.own is None:
+            return
+        if not Path(self.target).parent.is_dir():
+            raise ConfigurationError(
+                f"{Path(self.target).parent} was mounted where the task began, but is not mounted here: mount it on "
+                "all workers that run the task"
+            )
+        try:
+            _show(_LocalFolders(), self.own, self.target)
+        finally:
+            self.forget()
+
+    def forget(self) -> None:
+        """Remove the folder of the try."""
+        if self.own is not None:
+            _forget(_LocalFolders(), self.own)
+
+
+def _begin(folders: _Folders, path: str, target: str) -> str:
+    """Make the folder of a try, and end all others; returns it."""
     parent, _, name = target.rpartition("/")
     if not name or parent.endswith("/"):
         raise ConfigurationError(f"{path!r} has no folder above it, where a try could write: name a folder in it")
@@ -80,12 +137,12 @@ def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
     for dead in folders.names(tries):
         folders.remove(f"{tries}/{dead}")
     folders.mark(f"{own}/mark")
-    try:
-        yield f"{own}/files"
-        _show(folders, own, target)
-    finally:
-        folders.remove(own)
-        folders.remove_empty(tries)
+    return own
+
+
+def _forget(folders: _Folders, own: str) -> None:
+    folders.remove(own)
+    folders.remove_empty(own.rpartition("/")[0])
 
 
 def _show(folders: _Folders, own: str, target: str) -> None:

@@ -227,5 +227,6 @@ def get_provider_info() -> dict[str, Any]:
             "triggers.transaction",
             "triggers.reachable",
             "triggers.spark_driver",
+            "triggers.spark_operation",
         ),
     }

@@ -13,7 +13,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CommitRecord
 from pravega_jobs.remote.orders import InputOrder, WorkOrder
-from pravega_jobs.spark.frames import as_events, save_events
+from pravega_jobs.spark.frames import as_events, events_writer
 from pravega_jobs.spark.options import LEDGER_OPTION
 from pravega_jobs.spark.pieces import SumOfCounts, load_pieces_counted
 from pravega_jobs.spark.progress import SparkProgress
@@ -101,7 +101,7 @@ class RemoteProgram(ABC):
                 output.stream,
                 output.write_id,
                 lambda: client.run(find()),
-                lambda: save_events(
+                lambda: events_writer(
                     as_events(frame, output.options),
                     self.config,
                     output.stream,
@@ -109,7 +109,7 @@ class RemoteProgram(ABC):
                     output.options,
                     output.generation,
                     output.claimant,
-                ),
+                ).save(),
                 claimant=output.claimant,
             )
         self._written = {"by_this_try": done.by_this_try, "seconds": done.seconds}

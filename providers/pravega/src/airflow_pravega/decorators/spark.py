@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from inspect import BoundArguments
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
 from airflow.sdk import Context
@@ -14,12 +15,13 @@ from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import written_once
-from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.spark.range import PravegaSparkRangeOperator, Processed
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.spark.connect import Operation, OperationEnd, begin
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,6 +40,7 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
         *PravegaSparkRangeOperator.template_fields,
     )
     custom_operator_name = "@task.pravega_spark"
+    can_defer = True
 
     def __init__(
         self,
@@ -52,6 +55,11 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
     ) -> None:
         if "transform" in kwargs:
             raise ConfigurationError("@task.pravega_spark takes no transform: the function itself transforms the range")
+        if into is None and kwargs.get("deferrable"):
+            raise ConfigurationError(
+                "@task.pravega_spark has deferrable=True without into: the function itself writes, on a worker. Name "
+                "the stream that it writes by into, or leave out deferrable"
+            )
         if into is not None:
             check_stream(into)
             kwargs["multiple_outputs"] = True  # the result has the keys of PravegaSparkWriteOperator's
@@ -70,24 +78,71 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
                 without `into`, or something else with `into`; or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
-        arguments, name = self.bind(context), self.range_name
-        given = arguments.arguments[name]
+        arguments = self.bind(context)
+        given = arguments.arguments[self.range_name]
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
             once = self._write(hook, context)
 
+        if once is not None and self.deferrable:
+            self.begin_range(context, given, partial(self._begin, arguments, once), sink=once.sink)
+
         def call(client: PravegaClient, frame: "DataFrame") -> Any:
-            arguments.arguments[name] = frame
-            made = self.python_callable(*arguments.args, **arguments.kwargs)
-            self._check_returned(made, frame)
+            made = self._made(arguments, frame)
             if once is None:
                 return made
-            result = once.run(client, partial(once.save, made), self.log)
-            self.lineage = replace(self.lineage, outputs=(written_once(once.config, result, once.columns),))
-            return result
+            return once.run(client, lambda: once.writer(made).save(), self.log)
 
         done = self.process_range(context, given, call, sink=None if once is None else once.sink)
+        return self._finished(context, given, once, done)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """Continue after a Spark Connect server has written what the function has returned.
+
+        Raises:
+            AirflowFailException: the range or an option cannot work, or the write is done with other rows.
+            AirflowException: the server has failed, or does not know the operation any more, and the write is not done.
+            AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
+            PravegaError: the cluster cannot be reached.
+        """
+        arguments = self.bind(context)
+        given, hook = arguments.arguments[self.range_name], PravegaHook(self.pravega_conn_id)
+        with self.failures_recorded(hook, given, context), failing_for_good():
+            once = cast("OnceWrite", self._write(hook, context))
+        if self.has_to_begin_again(event):
+            self.begin_range(context, given, partial(self._begin, arguments, once), sink=once.sink, again=event)
+
+        def check(client: PravegaClient, end: OperationEnd, seconds: float) -> dict[str, Any]:
+            return once.ended(client, end, event["carried"], seconds, self.log)
+
+        return self._finished(context, given, once, self.complete_range(context, given, event, check))
+
+    def _begin(
+        self,
+        arguments: BoundArguments,
+        once: OnceWrite,
+        client: PravegaClient,
+        frame: "DataFrame",
+        url: str,
+    ) -> tuple[Operation, dict[str, Any]]:
+        """Have a server begin to write what the function returns; returns what `execute_complete` needs."""
+        made, begun = self._made(arguments, frame), once.begun(client)
+        return begin(once.writer(made), url), {**begun, "columns": once.columns}
+
+    def _made(self, arguments: BoundArguments, frame: "DataFrame") -> Any:
+        """The result of the function."""
+        arguments.arguments[self.range_name] = frame
+        made = self.python_callable(*arguments.args, **arguments.kwargs)
+        self._check_returned(made, frame)
+        return made
+
+    def _finished(
+        self, context: Context, given: Mapping[str, str], once: OnceWrite | None, done: Processed[Any]
+    ) -> Any:
         made = () if once is None else (written(done.result, given),)
+        if once is not None:
+            outputs = (written_once(once.config, done.result, once.columns),)
+            self.lineage = replace(self.lineage, outputs=outputs)
         tell(context, *made, took(done.stream, done.cuts, given, bytes=done.size))
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
         return self._handle_output(done.result)
@@ -139,7 +194,8 @@ def pravega_spark_task(
         **kwargs: `stream`, `columns`, `master`, `spark_conn_id`, `spark_conf`, `options` (of the read) and
             `pravega_conn_id`, as `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing;
             `write_id`, `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has
-            them; and the arguments of all operators.
+            them; `deferrable`, with `into`, to wait without a worker while a Spark Connect server works; and the
+            arguments of all operators.
     """
     return task_decorator_factory(
         python_callable=python_callable,

@@ -3,28 +3,31 @@
 They reach Pravega by the data source `pravega`. The stream and the range are checked before Spark is started.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+from uuid import uuid4
 
 from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
 from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.lineage import FileData, Lineage, columns_of, written_once
+from airflow_pravega.lineage import Columns, FileData, Lineage, columns_of, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToStream, PravegaSparkLink
-from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.spark.files import FileRows
+from airflow_pravega.spark.operator import PravegaSparkOperator, check_known
+from airflow_pravega.spark.range import PravegaSparkRangeOperator, Processed
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.spark.connect import Operation, OperationEnd, begin
 from pravega_jobs.spark.file_digest import digest_of_files
-from pravega_jobs.spark.frames import count_of, counted
-from pravega_jobs.spark.whole_folder import whole_folder
+from pravega_jobs.spark.frames import EVENTS, count_of
+from pravega_jobs.spark.whole_folder import LeftFolder, whole_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,8 +46,8 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
     that shuffles (groups, joins) loses that order: give `sort_by` then. If segments are split, the division of the rows
     into files depends on Spark's cores: for the same files on another cluster, give the option `split_bytes`.
 
-    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
-    `pravega_conn_id`.
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options`,
+    `pravega_conn_id`, `deferrable` and `poll_interval`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -66,11 +69,8 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             the same rows are not always the same bytes, of the rows and their order.
     """
 
-    template_fields: Sequence[str] = (
-        "stream_cuts",
-        "output_path",
-        *PravegaSparkRangeOperator.template_fields,
-    )
+    can_defer = True
+    template_fields: Sequence[str] = ("stream_cuts", "output_path", *PravegaSparkRangeOperator.template_fields)
 
     def __init__(
         self,
@@ -99,17 +99,51 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             PravegaError: the cluster cannot be reached.
         """
         given = cast("Mapping[str, str]", self.stream_cuts)
-        done = self.process_range(context, given, self._write_files)
+        if self.deferrable:
+            self.begin_range(context, given, self._begin_files)
+        return self._finished(context, given, self.process_range(context, given, self._write_files))
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Continue after a Spark Connect server has written the files: show them, and finish the interval.
+
+        Raises:
+            AirflowFailException: the range or an option cannot work.
+            AirflowException: the server has failed, or does not know the operation any more.
+            AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
+            PravegaError: the cluster cannot be reached.
+        """
+        given, folder = cast("Mapping[str, str]", self.stream_cuts), LeftFolder(**event["carried"]["folder"])
+        if self.has_to_begin_again(event):
+            folder.forget()
+            self.begin_range(context, given, self._begin_files, again=event)
+        read, written = event["carried"]["observations"]
+
+        def show(client: PravegaClient, end: OperationEnd, seconds: float) -> tuple[int, int, str | None]:
+            del client, seconds
+            check_known(end)
+            events, rows = end.observed[read][EVENTS], end.observed[written][EVENTS]
+            folder.show()
+            digest = None
+            if self.digest:
+                with self.session(PravegaHook(self.pravega_conn_id), context) as spark:
+                    digest = digest_of_files(spark, self.output_path, self.output_format)
+            self._describe(events, rows, tuple((name, kind) for name, kind in event["carried"]["columns"]))
+            return events, rows, digest
+
+        try:
+            done = self.complete_range(context, given, event, show)
+        except Exception:
+            folder.forget()
+            raise
+        return self._finished(context, given, done)
+
+    def _finished(
+        self, context: Context, given: Mapping[str, str], done: Processed[tuple[int, int, str | None]]
+    ) -> dict[str, Any]:
         events, rows, digest = done.result
         tell(context, took(done.stream, done.cuts, given, rows=rows, bytes=done.size))
-        result = {
-            "path": self.output_path,
-            "events": events,
-            "rows": rows,
-            "bytes": done.size,
-            "seconds": done.seconds,
-            "digest": digest,
-        }
+        counts = {"events": events, "rows": rows, "bytes": done.size, "seconds": done.seconds}
+        result = {"path": self.output_path, **counts, "digest": digest}
         self.log.info("Read %s %s: %s", done.stream, shown(done.cuts), result)
         return result
 
@@ -118,21 +152,29 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         del client
         spark = frame.sparkSession
         with whole_folder(spark, self.output_path) as folder:
-            frame, read = counted(frame)
-            frame = self.transformed(frame)
-            if self.sort_by:
-                frame = frame.orderBy(*self.sort_by)
-            if self.files is not None:
-                frame = frame.coalesce(self.files)
-            frame, written = counted(frame)
-            files = FileData(self.output_path, columns=columns_of(frame))
-            self.lineage = replace(self.lineage, outputs=(files,))
-            frame.write.format(self.output_format).mode("overwrite").save(folder)
+            rows = self._planned(frame)
+            rows.writer(self.output_format).save(folder)
             digest = digest_of_files(spark, folder, self.output_format) if self.digest else None
-        events, rows = count_of(read), count_of(written)
+        counts = count_of(rows.read), count_of(rows.written)
+        self._describe(*counts, columns_of(rows.frame))
+        return *counts, digest
+
+    def _begin_files(self, client: PravegaClient, frame: "DataFrame", url: str) -> tuple[Operation, dict[str, Any]]:
+        """Have a server begin to write the files; returns what `execute_complete` needs."""
+        del client
+        folder, names = LeftFolder.begin(frame.sparkSession, self.output_path), (uuid4().hex, uuid4().hex)
+        rows = self._planned(frame, names)
+        operation = begin(rows.writer(self.output_format), url, folder.files)
+        return operation, {"folder": asdict(folder), "observations": names, "columns": columns_of(rows.frame)}
+
+    def _planned(self, frame: "DataFrame", names: tuple[str | None, str | None] = (None, None)) -> FileRows:
+        rows = FileRows.planned(frame, self.transformed, self.sort_by, self.files, names)
+        self.lineage = replace(self.lineage, outputs=(FileData(self.output_path, columns=columns_of(rows.frame)),))
+        return rows
+
+    def _describe(self, events: int, rows: int, columns: Columns) -> None:
         self._describe_input(events=events)
-        self.lineage = replace(self.lineage, outputs=(replace(files, rows=rows),))
-        return events, rows, digest
+        self.lineage = replace(self.lineage, outputs=(FileData(self.output_path, columns=columns, rows=rows),))
 
 
 class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOperator):
@@ -146,8 +188,8 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
     bytes that the stream holds of this write (with event headers), the cuts around them (`{"start": text, "end":
     text}`, or None if the account may not ask for them), and whether this try has written them; if not, an earlier one.
 
-    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
-    `pravega_conn_id`.
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options`,
+    `pravega_conn_id`, `deferrable` and `poll_interval`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; made if it is missing. (templated)
@@ -164,6 +206,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
     """
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToStream.operator_extra_links, PravegaSparkLink())
+    can_defer = True
     template_fields: Sequence[str] = (
         "source",
         "write_id",
@@ -198,6 +241,31 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
             AirflowFailException: the stream, a column or an option cannot work, or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
+        with self._opened(context) as (hook, client, once):
+            if self.deferrable:
+                self._begin(hook, context, client, once)
+
+            def write() -> None:
+                with self.session(hook, context) as spark:
+                    once.writer(self._frame(spark, context)).save()
+
+            return self._finished(context, once, once.run(client, write, self.log))
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """Continue after a Spark Connect server has written.
+
+        Raises:
+            AirflowFailException: the write is done with other rows, or cannot work.
+            AirflowException: the server has failed, or does not know the operation any more, and the write is not done.
+            AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
+            PravegaError: the cluster cannot be reached.
+        """
+        with self._opened(context) as (_, client, once):
+            end, seconds = self.ended(event)
+            return self._finished(context, once, once.ended(client, end, event["carried"], seconds, self.log))
+
+    @contextmanager
+    def _opened(self, context: Context) -> Iterator[tuple[PravegaHook, PravegaClient, OnceWrite]]:
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
             once = OnceWrite.named(
@@ -209,18 +277,22 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
                 options=self.options,
             )
             self.link_to_stream(context, once.stream)
-            sources = (FileData(self.source),) if self.source is not None else ()
-            self.lineage = Lineage(sources)
+            self.lineage = Lineage((FileData(self.source),) if self.source is not None else ())
             with hook.get_client() as client:
-                result = once.run(client, partial(self._write, hook, context, once), self.log)
-            self.lineage = Lineage(sources, (written_once(once.config, result, once.columns),))
-            tell(context, written(result))
-            return result
+                yield hook, client, once
 
-    def _write(self, hook: PravegaHook, context: Context, once: OnceWrite) -> None:
+    def _begin(self, hook: PravegaHook, context: Context, client: PravegaClient, once: OnceWrite) -> NoReturn:
+        url, begun = self.server(hook), once.begun(client)
         with self.session(hook, context) as spark:
-            if self._make_frame is not None:
-                frame = self._make_frame(spark, context)
-            else:
-                frame = spark.read.format(self.source_format).load(self.source)
-            once.save(self.transformed(frame))
+            operation = begin(once.writer(self._frame(spark, context)), url)
+            self.give_back(operation, {**begun, "columns": once.columns})
+
+    def _frame(self, spark: "SparkSession", context: Context) -> "DataFrame":
+        if self._make_frame is not None:
+            return self.transformed(self._make_frame(spark, context))
+        return self.transformed(spark.read.format(self.source_format).load(self.source))
+
+    def _finished(self, context: Context, once: OnceWrite, result: dict[str, Any]) -> dict[str, Any]:
+        self.lineage = replace(self.lineage, outputs=(written_once(once.config, result, once.columns),))
+        tell(context, written(result))
+        return result

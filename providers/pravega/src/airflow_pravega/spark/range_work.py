@@ -7,16 +7,15 @@ from typing import Any, Final, Self
 
 from airflow.sdk import Context
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.lineage import Lineage, range_read, written_once
-from airflow_pravega.spark.range import times_options
+from airflow_pravega.spark.range import FixedRange, times_options
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks import intervals
 from airflow_pravega.tasks.intervals import shown
-from pravega_jobs.ranges import fix_range
 from pravega_jobs.remote.orders import InputOrder, RangeOrder, WorkOrder, connection_without_secrets
 from pravega_jobs.writes import Written
 
@@ -24,17 +23,9 @@ _EVENTS: Final = "events"
 
 
 @dataclass(frozen=True, slots=True)
-class RangeWork:
-    """One range that a program reads, of `size` bytes, and its write, if there is one.
+class RangeWork(FixedRange):
+    """One range that a program reads, and its write, if there is one."""
 
-    `given` is the range as the task has it, `cuts` the range with both ends.
-    """
-
-    client: PravegaClient
-    stream: StreamName
-    given: Mapping[str, str]
-    cuts: StreamCutRange
-    size: int
     options: Mapping[str, str]
     once: OnceWrite | None
 
@@ -55,16 +46,8 @@ class RangeWork:
         """
         name = StreamName.parse(stream, client.config.scope)
         times_options(given, options)
-        if submitted is not None:
-            cuts, size = StreamCutRange.from_json(submitted["cuts"]), submitted["bytes"]
-            return cls(client, name, given, cuts, size, options, once)
-        cuts = StreamCutRange.from_json(given)
-        found = client.run(fix_range(client.asynchronous, name, cuts.start, cuts.end))
+        found = FixedRange.find(client, name, given, submitted)
         return cls(client, name, given, found.cuts, found.size, options, once)
-
-    def fixed(self) -> dict[str, Any]:
-        """The cuts and the bytes of the range, as plain JSON."""
-        return {"cuts": self.cuts.to_json(), "bytes": self.size}
 
     def declare(self, context: Context) -> None:
         """Record what the task is about to write, before it begins."""

@@ -44,8 +44,8 @@ def program_of(hook: Any, application: str, name: str) -> ClusterProgram:
         raise ConfigurationError(
             f"deferrable=True, but the connection of Spark leads to {master}: only drivers on a standalone cluster "
             "(spark://host:port) and on YARN (host yarn, without a port) are waited for on the triggerer. On "
-            "Kubernetes say deferrable=False; for Spark Connect, whose client is the program itself, take "
-            "PravegaSparkWriteOperator"
+            "Kubernetes say deferrable=False; for Spark Connect, whose clients are not submitted, say "
+            "deferrable=True of PravegaSparkReadOperator, PravegaSparkWriteOperator or @task.pravega_spark"
         )
     if mode != "cluster":
         raise ConfigurationError(

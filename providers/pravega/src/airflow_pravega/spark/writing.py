@@ -3,19 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import UUID
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import CommitRecord, Sink, ledger_name
 from airflow_pravega.lineage import columns_of
+from airflow_pravega.spark.operator import check_known
 from airflow_pravega.tasks.intervals import shown
 from pravega_jobs.remote.orders import WriteOrder
-from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.connect import OperationEnd
+from pravega_jobs.spark.frames import events_writer
 from pravega_jobs.spark.options import LEDGER_OPTION
-from pravega_jobs.writes import Written, finished_write, parse_generation, write_unless_done
+from pravega_jobs.writes import Written, finished_write, parse_generation, write_unless_done, written_since
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, DataFrameWriter
 
 _ENCODE_OPTION: Final = "encode"
 _ROUTING_KEY: Final = "routing_key"
@@ -25,7 +28,7 @@ _ROUTING_KEY: Final = "routing_key"
 class OnceWrite:
     """A write to a stream under a write id; `options` are more options of the data source.
 
-    `columns` has the columns of the rows that were encoded as events; it is empty before `save`.
+    `columns` has the columns of the rows that were encoded as events; it is empty before `writer`.
     """
 
     config: PravegaConfig
@@ -63,19 +66,20 @@ class OnceWrite:
         target, ledger = str(self.stream), self.commit_ledger
         return Sink(kind="write", target=target, id=self.write_id, generation=self.generation, ledger=ledger)
 
-    def save(self, frame: "DataFrame") -> None:
-        """Write the rows of a frame, or compare them with the rows that are written."""
+    def writer(self, frame: "DataFrame") -> "DataFrameWriter":
+        """A writer of the rows of a frame; its `save` writes them, or compares them with the rows that are written."""
         if _ENCODE_OPTION in {name.lower() for name in self.options}:
             self.columns.extend(columns_of(frame, _ROUTING_KEY))
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
-        save_events(frame, self.config, self.stream, self.write_id, {**self.options, **ledger}, self.generation)
+        options = {**self.options, **ledger}
+        return events_writer(frame, self.config, self.stream, self.write_id, options, self.generation)
 
     def run(self, client: PravegaClient, write: Callable[[], None], log: Any) -> dict[str, Any]:
         """Write, and return the operator's result; see `PravegaSparkWriteOperator`.
 
         Args:
             client: a connected client.
-            write: calls `save`.
+            write: saves `writer`.
             log: the operator's log.
 
         Raises:
@@ -84,6 +88,37 @@ class OnceWrite:
         # A further try looks like the try of a task that was cleared while it ran: both compare the rows.
         done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, claimant=None)
         return self.described(done, log)
+
+    def begun(self, client: PravegaClient) -> dict[str, Any]:
+        """The state before the write is begun elsewhere, as plain JSON; `ended` needs it.
+
+        Raises:
+            PravegaError: the cluster cannot be reached, or the write cannot be done.
+        """
+        record = self.find(client)
+        return {"attempt": None if record is None else str(record.attempt)}
+
+    def ended(
+        self, client: PravegaClient, end: OperationEnd, begun: Mapping[str, Any], seconds: float, log: Any
+    ) -> dict[str, Any]:
+        """Check that the write that was begun elsewhere is done, and return the operator's result.
+
+        Args:
+            client: a connected client.
+            end: the end of the operation; the record decides if the server does not know it any more.
+            begun: what `begun` gave, and under `columns` the columns that were written.
+            seconds: how long it took.
+            log: the operator's log.
+
+        Raises:
+            AirflowException: the server does not know the operation any more, and the write is not done.
+            PravegaError: the cluster cannot be reached.
+        """
+        record, attempt = self.find(client), begun["attempt"] and UUID(begun["attempt"])
+        if record is None or record.attempt == attempt:
+            check_known(end)
+        self.columns.extend((name, kind) for name, kind in begun["columns"])
+        return self.described(written_since(attempt, self.stream, self.write_id, record, seconds), log)
 
     def part(self, stream: StreamName) -> Self:
         """The write as one of a stream among several."""

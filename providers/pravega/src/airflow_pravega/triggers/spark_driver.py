@@ -5,14 +5,9 @@ Airflow keeps this module's path in its database, with the class of each trigger
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import Any, Final
-
-from airflow.triggers.base import BaseTrigger, TriggerEvent
-from airflow.utils.state import TaskInstanceState
-from asgiref.sync import sync_to_async
+from typing import Any
 
 from aiopravega import PravegaConfig
 from aiopravega.errors import PravegaError
@@ -21,24 +16,11 @@ from airflow_pravega.polling.outage import Outage
 from airflow_pravega.polling.shared_client import shared_client
 from airflow_pravega.spark.drivers import DriverStatus
 from airflow_pravega.spark.submission import drivers_of, give_up_driver
-from airflow_pravega.tasks.failures import to_event
-from airflow_pravega.triggers.waiting import GAVE_UP
+from airflow_pravega.triggers.work import PravegaWorkTrigger
 from pravega_jobs.remote.reports import JobReports, ReportAddress
 
-ENDED: Final = "ended"
-_ASKING_SECONDS: Final = 10
-# The states of a task that nobody has ended: it waits, or continues since the trigger has fired on another triggerer.
-_UNENDED: Final = (
-    TaskInstanceState.DEFERRED,
-    TaskInstanceState.SCHEDULED,
-    TaskInstanceState.QUEUED,
-    TaskInstanceState.RUNNING,
-)
-# Airflow 3.3 tells triggers that a person has ended their task; before, they are only cancelled, as at a shutdown.
-_TELLS: Final = hasattr(BaseTrigger, "on_kill")
 
-
-class PravegaSparkDriverTrigger(BaseTrigger):
+class PravegaSparkDriverTrigger(PravegaWorkTrigger):
     """Fires once, when a driver has ended: `{"status": "ended", "end": the last DriverStatus as plain JSON}`.
 
     Its log has the state of the driver and the progress of the program, when they change. While the cluster or Pravega
@@ -52,9 +34,10 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         watcher: the try that waits for the driver.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
-        carried: plain JSON that the operator needs when it continues.
-        give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
+        **kwargs: what `PravegaWorkTrigger` takes.
     """
+
+    own = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id")
 
     def __init__(
         self,
@@ -66,10 +49,9 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         watcher: str,
         poll_interval: float,
         pravega_conn_id: str,
-        carried: dict[str, Any],
-        give_up_at: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
+        super().__init__(**kwargs)
         self.cluster = cluster
         self.servers = list(servers)
         self.driver = driver
@@ -77,27 +59,29 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         self.watcher = watcher
         self.poll_interval = poll_interval
         self.pravega_conn_id = pravega_conn_id
-        self.carried = carried
-        self.give_up_at = give_up_at
         self._seen: tuple[DriverStatus | None, str | None] = (None, None)
 
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and the arguments, as plain JSON."""
-        names = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "carried")
-        arguments = {name: getattr(self, name) for name in (*names, "give_up_at")}
-        return f"{type(self).__module__}.{type(self).__qualname__}", arguments
+    @property
+    def work(self) -> str:
+        """The driver."""
+        return self.driver
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Wait, and yield the one event."""
-        try:
-            event = await self._wait()
-        except PravegaError as error:
-            event = to_event(error)
-        except asyncio.CancelledError:
-            if not _TELLS and await self._was_ended_by_a_person():
-                await self.on_kill()
-            raise
-        yield TriggerEvent({**event, "carried": self.carried})
+    async def end_of_work(self) -> dict[str, Any]:
+        """The last `DriverStatus`, as plain JSON."""
+        config = await PravegaHook(self.pravega_conn_id).aget_config()
+        outage = Outage(self.driver, self.log)
+        while True:
+            # Airflow fails a task whose trigger fires before the process that deferred has ended.
+            await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
+            try:
+                with outage.checking():
+                    status = await self._look(config)
+            except PravegaError as error:
+                outage.failed(error)
+                continue
+            outage.succeeded()
+            if not status.is_active:
+                return asdict(status)
 
     async def on_kill(self) -> None:
         """Kill the driver, and refuse its report, unless another try waits for it by now."""
@@ -111,31 +95,6 @@ class PravegaSparkDriverTrigger(BaseTrigger):
             self.log.info("The task was ended: killing %s", self.driver)
             await give_up_driver(client, address, drivers_of(self.cluster, self.servers), self.driver)
 
-    async def _wait(self) -> dict[str, Any]:
-        seconds = None
-        if self.give_up_at is not None:
-            seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
-        config = await PravegaHook(self.pravega_conn_id).aget_config()
-        outage = Outage(self.driver, self.log)
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                while True:
-                    # Airflow fails a task whose trigger fires before the process that deferred has ended.
-                    await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
-                    try:
-                        with outage.checking():
-                            status = await self._look(config)
-                    except PravegaError as error:
-                        outage.failed(error)
-                        continue
-                    outage.succeeded()
-                    if not status.is_active:
-                        return {"status": ENDED, "end": asdict(status)}
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return {"status": GAVE_UP}
-
     async def _look(self, config: PravegaConfig) -> DriverStatus:
         status = await drivers_of(self.cluster, self.servers).status(self.driver)
         async with shared_client(config) as client:
@@ -147,18 +106,3 @@ class PravegaSparkDriverTrigger(BaseTrigger):
             self.log.info("%s", line)
         self._seen = (status, line)
         return status
-
-    async def _was_ended_by_a_person(self) -> bool:
-        """True if the task neither waits nor continues; a triggerer that ends, or loses the trigger, leaves it so."""
-        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-
-        ti: Any = self.task_instance
-        try:
-            async with asyncio.timeout(_ASKING_SECONDS):
-                states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
-                    dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
-                )
-        except Exception as error:  # noqa: BLE001 - a triggerer that ends cannot ask
-            self.log.warning("%s is left alone, since Airflow does not say why: %s", self.driver, error)
-            return False
-        return all(each not in _UNENDED for each in states.get(ti.run_id, {}).values())

@@ -1,0 +1,281 @@
+"""Writes that a Spark Connect server runs on after its client has ended: begun here, followed and ended by another.
+
+A server continues an operation whose client is gone, keeps its answers, and gives them to each client that knows the
+names of session and operation (`ReattachExecute`). An operation that nobody has followed for
+`spark.connect.execute.manager.detachedTimeout`, five minutes by default, is ended by the server.
+"""
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from aiopravega.errors import ConfigurationError, PravegaConnectionError
+from pravega_jobs.spark.progress import Stage
+from pravega_jobs.spark.session import CONNECT, CONNECT_MODULE, check_installed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrameWriter
+
+# The server ends each stream of answers after two minutes, and is asked again. A longer one has lost its connection.
+_FOLLOW_SECONDS: Final = 300.0
+_CALL_SECONDS: Final = 30.0
+_PAUSE_SECONDS: Final = 1.0
+_TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+# Parameters of a URL that are no secret, and that do not name a session.
+_PARAMETERS: Final = ("use_ssl", "user_id", "user_agent")
+# The server has been started again, has ended the session, or has ended the operation since nobody has followed it.
+_FORGOTTEN: Final = ("[INVALID_HANDLE.", "[INVALID_CURSOR.POSITION_")
+# Another process follows the operation, such as a triggerer that is ending.
+_TAKEN: Final = "[INVALID_CURSOR.DISCONNECTED]"
+_REFUSED: Final = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The names by which a server knows an operation; all are texts, and none is a secret."""
+
+    url: str
+    user: str
+    session: str
+    operation: str
+
+    def __str__(self) -> str:
+        return f"operation {self.operation} of session {self.session} on {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationEnd:
+    """The end of an operation.
+
+    `has_ended_well` is None if the server does not know the operation any more. `message` says why it has failed, or is
+    not known. `observed` has the values of each observation of its frame, by the observation's name.
+    """
+
+    has_ended_well: bool | None
+    message: str = ""
+    observed: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def check_url(url: str) -> None:
+    """Check that a URL is of a server, and has nothing that others must not see: it is stored while nobody works.
+
+    Raises:
+        ConfigurationError: it leads elsewhere, or has a parameter that is, or may be, a secret.
+    """
+    if not url.startswith(CONNECT):
+        raise ConfigurationError(
+            f"the master is {url}, whose driver ends with the process that has started it: only a Spark Connect server "
+            f"({CONNECT}host:port) continues without it"
+        )
+    others = sorted({each.partition("=")[0] for each in url.split(";")[1:] if each} - {*_PARAMETERS})
+    if others or "@" in url:
+        raise ConfigurationError(
+            f"the URL of the Spark Connect server has {', '.join(others) or 'a user'}, but it is stored where others "
+            f"see it: leave out all but {', '.join(_PARAMETERS)}. A token comes from the variable {_TOKEN_VARIABLE} of "
+            "the processes that begin and follow operations"
+        )
+
+
+def begin(writer: "DataFrameWriter", url: str, path: str | None = None) -> Operation:
+    """Have a server begin what `writer.save(path)` would do, and return while it works.
+
+    From then on, `stop` of the session leaves it on the server, until `end`.
+
+    Args:
+        writer: the writer of a frame of a Spark Connect session.
+        url: the server, as the session was made with it.
+        path: of the files, if the write has any.
+
+    Raises:
+        ConfigurationError: the frame is of another Spark.
+        PySparkException: the server refuses the write, or cannot be reached.
+    """
+    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+
+    if not type(writer).__module__.startswith(CONNECT_MODULE):
+        raise ConfigurationError(
+            f"{url} is to work, but this process already runs another Spark, which is used instead: give the task a "
+            "process of its own"
+        )
+    # PySpark has no public way to begin an operation and leave it; these are the steps of its own `save`.
+    write: Any = writer._write  # type: ignore[attr-defined]  # noqa: SLF001  # it is not public
+    session: Any = writer._spark  # noqa: SLF001  # it is not public
+    client = session.client
+    write.path = path
+    request = client._execute_plan_request_with_metadata()  # noqa: SLF001  # it is not public
+    request.plan.command.CopyFrom(write.command(client))
+    metadata = client._builder.metadata()  # noqa: SLF001  # it is not public
+    stub, retrying = client._stub, client._retrying  # noqa: SLF001  # it is not public
+    answers: Any = ExecutePlanResponseReattachableIterator(request, stub, retrying, metadata)
+    try:
+        answers._has_next()  # noqa: SLF001  # it waits for the first answer, and does not let the server forget it
+    except Exception as error:  # noqa: BLE001 - PySpark makes its own of it
+        client._handle_error(error, request.operation_id)  # noqa: SLF001  # it is not public
+    session.release_session_on_close = False
+    return Operation(url, request.user_context.user_id, request.session_id, request.operation_id)
+
+
+class Following:
+    """The answers to an operation, in order; after a connection was lost, `end` continues with the next one.
+
+    Args:
+        operation: the operation.
+        on_progress: gets the stages of Spark that are at work, several times a second.
+    """
+
+    def __init__(self, operation: Operation, on_progress: Callable[[Iterable[Stage]], None]) -> None:
+        self._operation = operation
+        self._on_progress = on_progress
+        self._last_answer: str | None = None
+        self._observed: dict[str, dict[str, Any]] = {}
+
+    async def end(self) -> OperationEnd:
+        """Wait for the end of the operation.
+
+        Raises:
+            ConfigurationError: Spark's client is not installed here, or the server refuses it.
+            PravegaConnectionError: the server cannot be reached.
+        """
+        await asyncio.to_thread(_load)  # it takes seconds
+        import grpc
+
+        async with _asynchronous_stub(self._operation.url) as (stub, metadata):
+            while True:
+                asked = stub.ReattachExecute(self._question(), metadata=metadata, timeout=_FOLLOW_SECONDS)
+                try:
+                    async for answer in asked:
+                        self._last_answer = answer.response_id
+                        self._take(answer)
+                        if answer.HasField("result_complete"):
+                            return OperationEnd(True, observed=self._observed)
+                except grpc.aio.AioRpcError as error:
+                    if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                        return await self._failed(stub, metadata, error)
+                await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _question(self) -> Any:
+        from pyspark.sql.connect.proto import ReattachExecuteRequest
+
+        return ReattachExecuteRequest(
+            **_names(self._operation), operation_id=self._operation.operation, last_response_id=self._last_answer
+        )
+
+    def _take(self, answer: Any) -> None:
+        for each in answer.observed_metrics:
+            values = (getattr(value, value.WhichOneof("literal_type")) for value in each.values)
+            plain = {name: value for name, value in zip(each.keys, values, strict=True) if _is_plain(value)}
+            self._observed.setdefault(each.name, {}).update(plain)
+        stages = answer.execution_progress.stages
+        if stages:
+            self._on_progress([Stage(each.stage_id, each.num_completed_tasks, each.num_tasks) for each in stages])
+
+    async def _failed(self, stub: Any, metadata: Any, error: Any) -> OperationEnd:
+        from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped]  # it has no types
+        from grpc_status import rpc_status
+        from pyspark.sql.connect.proto import FetchErrorDetailsRequest
+
+        _check_admitted(self._operation.url, error)
+        text = error.details() or ""
+        status, info = rpc_status.from_call(error), ErrorInfo()
+        if status is None or not any(each.Unpack(info) for each in status.details):
+            raise _unreachable(self._operation.url, error) from error
+        if text.startswith(_TAKEN):
+            raise _unreachable(self._operation.url, error) from error
+        if text.startswith(_FORGOTTEN):
+            return OperationEnd(None, text)
+        if "errorId" in info.metadata:
+            # A status has the first 2,048 characters only; the error of a data source is at the end.
+            question = FetchErrorDetailsRequest(**_names(self._operation), error_id=info.metadata["errorId"])
+            try:
+                details = await stub.FetchErrorDetails(question, metadata=metadata, timeout=_CALL_SECONDS)
+            except type(error) as lost:
+                raise _unreachable(self._operation.url, lost) from lost
+            text = "\n".join(each.message for each in details.errors) or text
+        return OperationEnd(False, text, self._observed)
+
+
+def end(operation: Operation) -> None:
+    """End the session of an operation, and the operation with it, if it still runs; safe to repeat.
+
+    Raises:
+        ConfigurationError: Spark's client is not installed here, or the server refuses it.
+        PravegaConnectionError: the server cannot be reached.
+    """
+    _load()
+    import grpc
+    from pyspark.sql.connect.proto import ReleaseSessionRequest
+
+    with _stub(operation.url) as (stub, metadata):
+        try:
+            stub.ReleaseSession(ReleaseSessionRequest(**_names(operation)), metadata=metadata, timeout=_CALL_SECONDS)
+        except grpc.RpcError as error:
+            _check_admitted(operation.url, error)
+            raise _unreachable(operation.url, error) from error
+
+
+def _load() -> None:
+    """Import Spark's client.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    check_installed(is_connect=True)
+    importlib.import_module("pyspark.sql.connect.client.core")
+
+
+def _names(operation: Operation) -> dict[str, Any]:
+    from pyspark.sql.connect.proto import UserContext
+
+    return {"session_id": operation.session, "user_context": UserContext(user_id=operation.user)}
+
+
+@contextmanager
+def _stub(url: str) -> Iterator[tuple[Any, Any]]:
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
+
+    builder = DefaultChannelBuilder(url)
+    with builder.toChannel() as channel:
+        yield SparkConnectServiceStub(channel), builder.metadata()
+
+
+@asynccontextmanager
+async def _asynchronous_stub(url: str) -> AsyncIterator[tuple[Any, Any]]:
+    """The same as `_stub`, by the loop; PySpark makes no such channel. The rules are as in its `toChannel`."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
+
+    builder = DefaultChannelBuilder(url)
+    token = builder.token
+    if not builder.secure:
+        channel = grpc.aio.insecure_channel(builder.endpoint)
+    else:
+        is_local = not builder.use_ssl and builder.host == "localhost"
+        credentials = grpc.local_channel_credentials() if is_local else grpc.ssl_channel_credentials()
+        if token is not None:
+            call = grpc.access_token_call_credentials(token)
+            credentials = grpc.composite_channel_credentials(credentials, call)
+        channel = grpc.aio.secure_channel(builder.endpoint, credentials)
+    async with channel:
+        yield SparkConnectServiceStub(channel), builder.metadata()
+
+
+def _is_plain(value: Any) -> bool:
+    """True if a value can be stored as JSON."""
+    return isinstance(value, int | float | str | bool)
+
+
+def _check_admitted(url: str, error: Any) -> None:
+    if error.code().name in _REFUSED:
+        raise ConfigurationError(
+            f"the Spark Connect server {url} answers {error.code().name} ({error.details()}): give the token as "
+            f"{_TOKEN_VARIABLE} to this process, and the user and session to nobody else"
+        ) from error
+
+
+def _unreachable(url: str, error: Any) -> PravegaConnectionError:
+    return PravegaConnectionError(f"the Spark Connect server {url} cannot be reached: {error.details()}")

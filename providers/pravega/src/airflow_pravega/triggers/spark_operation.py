@@ -1,0 +1,62 @@
+"""The trigger of operators that write through Spark Connect: waits until an operation of the server has ended.
+
+Airflow keeps this module's path in its database, with the class of each trigger that waits.
+"""
+
+import asyncio
+import random
+from dataclasses import asdict
+from typing import Any
+
+from aiopravega.errors import PravegaError
+from airflow_pravega.polling.outage import Outage
+from airflow_pravega.triggers.work import PravegaWorkTrigger
+from pravega_jobs.spark import connect
+from pravega_jobs.spark.progress import SparkProgress
+
+
+class PravegaSparkOperationTrigger(PravegaWorkTrigger):
+    """Fires once, when an operation has ended; `end` in its event is the `OperationEnd` as plain JSON.
+
+    While it follows the operation, the server does not end it. Its log has the stages of Spark every ten seconds. A
+    task that a person ends takes its operation with it.
+
+    Args:
+        operation: the names of the `Operation`.
+        poll_interval: seconds between two questions while the server is away.
+        **kwargs: what `PravegaWorkTrigger` takes.
+    """
+
+    own = ("operation", "poll_interval")
+
+    def __init__(self, *, operation: dict[str, str], poll_interval: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.operation = operation
+        self.poll_interval = poll_interval
+
+    @property
+    def work(self) -> str:
+        """The operation."""
+        return str(self._named)
+
+    @property
+    def _named(self) -> connect.Operation:
+        return connect.Operation(**self.operation)
+
+    async def end_of_work(self) -> dict[str, Any]:
+        """The `OperationEnd`, as plain JSON."""
+        following = connect.Following(self._named, SparkProgress(self.log).take)
+        outage = Outage(self.work, self.log)
+        # Airflow fails a task whose trigger fires before the process that deferred has ended.
+        await asyncio.sleep(self.poll_interval * random.uniform(0.5, 1.0))
+        while True:
+            try:
+                return asdict(await following.end())
+            except PravegaError as error:
+                outage.failed(error)
+            await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
+
+    async def on_kill(self) -> None:
+        """End the operation, and its session."""
+        self.log.info("The task was ended: ending %s", self.work)
+        await asyncio.to_thread(connect.end, self._named)

@@ -1,0 +1,29 @@
+import json
+from pkgutil import resolve_name
+
+import pytest
+from airflow.sdk import task
+
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.operators.land import PravegaLandOperator
+from airflow_pravega.triggers.spark_operation import PravegaSparkOperationTrigger
+
+
+def test_the_operation_trigger_is_rebuilt_from_its_serialized_form():
+    names = {"url": "sc://spark", "user": "ada", "session": "1", "operation": "2"}
+    trigger = PravegaSparkOperationTrigger(
+        operation=names, poll_interval=2.5, carried={"a": 1}, give_up_at="2026-01-01"
+    )
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
+    assert trigger.work == "operation 2 of session 1 on sc://spark"
+
+
+def test_an_operator_of_several_steps_does_not_defer():
+    with pytest.raises(ConfigurationError, match="PravegaLandOperator has deferrable=True, but works in several steps"):
+        PravegaLandOperator(task_id="land", stream="a/b", stream_cuts={}, table="/t", deferrable=True)
+
+
+def test_a_function_that_writes_by_itself_does_not_defer():
+    with pytest.raises(ConfigurationError, match="Name the stream that it writes by into"):
+        task.pravega_spark(stream="a/b", deferrable=True)(lambda _: None)({"start": "", "end": ""})
