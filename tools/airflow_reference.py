@@ -54,8 +54,9 @@ def argument_rows(kind: type) -> Iterator[str]:
         if (TEMPLATED in meaning) != (name in templated):
             raise ValueError(f"{kind.__name__}: the docstring and template_fields differ in whether {name!r} is one")
         meaning = meaning.replace(TEMPLATED, "").replace("|", "\\|")
-        # The default of this one depends on where the page is written.
-        default = "Airflow's" if name == "deferrable" else default_cell(parameter)
+        # The default of this one depends on where the page is written, for sensors.
+        is_of_airflow = name == "deferrable" and ".sensors." in kind.__module__
+        default = "Airflow's" if is_of_airflow else default_cell(parameter)
         in_templates = "yes" if name in templated else ""
         yield f"| `{name}` | {type_cell(parameter.annotation)} | {default} | {in_templates} | {meaning} |"
 

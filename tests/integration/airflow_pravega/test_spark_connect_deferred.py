@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import Context
 from tests.system.servers import free_ports
 
@@ -24,6 +24,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import PravegaConnectionError
 from airflow_pravega.operators.spark import PravegaSparkWriteOperator
 from pravega_jobs.spark import connect
+from pravega_jobs.writes import finished_write
 
 JOB = Path(__file__).with_name("connect_deferred_job.py")
 WHOLE = StreamCutRange(UNBOUNDED, UNBOUNDED)
@@ -143,7 +144,7 @@ def test_an_operation_ends_with_its_task(run_all, spark_connect_url):
 
 
 async def follow(operation):
-    return await connect.Following(operation, lambda _: None).end()
+    return await connect.Following(operation, (), lambda _: None).end()
 
 
 @pytest.fixture
@@ -159,15 +160,20 @@ def test_the_record_decides_about_an_operation_that_is_forgotten(unknown, ended)
     task = SimpleNamespace(dag_id="dag", task_id="task", map_index=-1, xcom_push=lambda **_: None)
     context: Context = {"ti": task, "dag_run": run}  # type: ignore[typeddict-item]  # all that is used
 
-    def complete(write_id):
-        write = PravegaSparkWriteOperator(task_id="task", stream=f"{ended.scope}/made", source="", write_id=write_id)
-        carried = {"operation": asdict(unknown), "since": "2026-01-01T00:00:00+00:00", "columns": []}
-        event = {"status": "ended", "end": asdict(end), "carried": {**carried, "attempt": None}}
-        return write.execute_complete(context, event)
+    def complete(claimant, write_id="rows"):
+        made = f"{ended.scope}/made"
+        write = PravegaSparkWriteOperator(task_id="task", stream=made, source="", write_id=write_id)
+        begun = {"write": [made, "rows", 1, None], "attempt": None, "claimant": claimant, "columns": []}
+        carried = {**begun, "operation": asdict(unknown), "since": "2026-01-01T00:00:00+00:00"}
+        return write.execute_complete(context, {"status": "ended", "end": asdict(end), "carried": carried})
 
-    assert complete("rows")["events"] == 50
+    client = ended.client
+    record = client.run(finished_write(client.asynchronous, StreamName(ended.scope, "made"), "rows"))
+    assert complete(record.claimant)["events"] == 50
     with pytest.raises(AirflowException, match="does not know the operation any more"):
-        complete("others")
+        complete("another task, which has compared nothing")
+    with pytest.raises(AirflowFailException, match="the task's arguments make it"):
+        complete("", write_id="others")
 
 
 def test_a_server_that_is_away_is_waited_for(unknown):

@@ -39,7 +39,7 @@ def began(folder, count):
 
 
 async def end_of(operation):
-    return await Following(operation, lambda _: None).end()
+    return await Following(operation, (), lambda _: None).end()
 
 
 def test_an_operation_outlives_worker_triggerer_and_server(airflow, client, begun, tmp_path):

@@ -7,8 +7,8 @@ names of session and operation (`ReattachExecute`). An operation that nobody has
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,10 +27,16 @@ _TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 # Parameters of a URL that are no secret, and that do not name a session.
 _PARAMETERS: Final = ("use_ssl", "user_id", "user_agent")
 # The server has been started again, has ended the session, or has ended the operation since nobody has followed it.
-_FORGOTTEN: Final = ("[INVALID_HANDLE.", "[INVALID_CURSOR.POSITION_")
+_FORGOTTEN: Final = "[INVALID_HANDLE."
+# The operation runs, but what it has answered first is gone, so that nobody can begin to follow it any more.
+_OVERFLOWN: Final = "[INVALID_CURSOR.POSITION_"
+_BUFFER: Final = "spark.connect.execute.reattachable.observerRetryBufferSize"
 # Another process follows the operation, such as a triggerer that is ending.
 _TAKEN: Final = "[INVALID_CURSOR.DISCONNECTED]"
 _REFUSED: Final = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
+_AWAY: Final = ("UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED")
+# Errors without a reason come from proxies, which pass, and from a JVM that is out of memory, which repeats its own.
+_MOST_UNEXPLAINED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,8 @@ def check_url(url: str) -> None:
             f"the master is {url}, whose driver ends with the process that has started it: only a Spark Connect server "
             f"({CONNECT}host:port) continues without it"
         )
-    others = sorted({each.partition("=")[0] for each in url.split(";")[1:] if each} - {*_PARAMETERS})
+    named = {each.partition("=")[0] if "=" in each else "a value without a name" for each in url.split(";")[1:] if each}
+    others = sorted(named - {*_PARAMETERS})
     if others or "@" in url:
         raise ConfigurationError(
             f"the URL of the Spark Connect server has {', '.join(others) or 'a user'}, but it is stored where others "
@@ -113,7 +120,7 @@ def begin(writer: "DataFrameWriter", url: str, path: str | None = None) -> Opera
     try:
         answers._has_next()  # noqa: SLF001  # it waits for the first answer, and does not let the server forget it
     except Exception as error:  # noqa: BLE001 - PySpark makes its own of it
-        client._handle_error(error, request.operation_id)  # noqa: SLF001  # it is not public
+        client._handle_error(error)  # noqa: SLF001  # it is not public
     session.release_session_on_close = False
     return Operation(url, request.user_context.user_id, request.session_id, request.operation_id)
 
@@ -123,14 +130,19 @@ class Following:
 
     Args:
         operation: the operation.
+        observations: the names of the observations whose values count; others are the user's own.
         on_progress: gets the stages of Spark that are at work, several times a second.
     """
 
-    def __init__(self, operation: Operation, on_progress: Callable[[Iterable[Stage]], None]) -> None:
+    def __init__(
+        self, operation: Operation, observations: Collection[str], on_progress: Callable[[Iterable[Stage]], None]
+    ) -> None:
         self._operation = operation
+        self._names = observations
         self._on_progress = on_progress
         self._last_answer: str | None = None
         self._observed: dict[str, dict[str, Any]] = {}
+        self._unexplained = 0
 
     async def end(self) -> OperationEnd:
         """Wait for the end of the operation.
@@ -147,6 +159,7 @@ class Following:
                 asked = stub.ReattachExecute(self._question(), metadata=metadata, timeout=_FOLLOW_SECONDS)
                 try:
                     async for answer in asked:
+                        self._unexplained = 0
                         self._last_answer = answer.response_id
                         self._take(answer)
                         if answer.HasField("result_complete"):
@@ -165,9 +178,9 @@ class Following:
 
     def _take(self, answer: Any) -> None:
         for each in answer.observed_metrics:
-            values = (getattr(value, value.WhichOneof("literal_type")) for value in each.values)
-            plain = {name: value for name, value in zip(each.keys, values, strict=True) if _is_plain(value)}
-            self._observed.setdefault(each.name, {}).update(plain)
+            if each.name in self._names:
+                values = (getattr(value, value.WhichOneof("literal_type")) for value in each.values)
+                self._observed.setdefault(each.name, {}).update(zip(each.keys, values, strict=True))
         stages = answer.execution_progress.stages
         if stages:
             self._on_progress([Stage(each.stage_id, each.num_completed_tasks, each.num_tasks) for each in stages])
@@ -178,22 +191,25 @@ class Following:
         from pyspark.sql.connect.proto import FetchErrorDetailsRequest
 
         _check_admitted(self._operation.url, error)
-        text = error.details() or ""
+        text = error.details() or error.code().name
         status, info = rpc_status.from_call(error), ErrorInfo()
-        if status is None or not any(each.Unpack(info) for each in status.details):
-            raise _unreachable(self._operation.url, error) from error
-        if text.startswith(_TAKEN):
+        is_explained = status is not None and any(each.Unpack(info) for each in status.details)
+        if not is_explained:
+            self._unexplained += 1
+        if text.startswith(_TAKEN) or (
+            not is_explained and (error.code().name in _AWAY or self._unexplained < _MOST_UNEXPLAINED)
+        ):
             raise _unreachable(self._operation.url, error) from error
         if text.startswith(_FORGOTTEN):
             return OperationEnd(None, text)
+        if text.startswith(_OVERFLOWN):
+            return OperationEnd(None, f"{text} It keeps the answers of an operation up to its {_BUFFER}.")
         if "errorId" in info.metadata:
             # A status has the first 2,048 characters only; the error of a data source is at the end.
             question = FetchErrorDetailsRequest(**_names(self._operation), error_id=info.metadata["errorId"])
-            try:
+            with suppress(type(error)):  # Spark has none for a cause without a message
                 details = await stub.FetchErrorDetails(question, metadata=metadata, timeout=_CALL_SECONDS)
-            except type(error) as lost:
-                raise _unreachable(self._operation.url, lost) from lost
-            text = "\n".join(each.message for each in details.errors) or text
+                text = "\n".join(each.message for each in details.errors) or text
         return OperationEnd(False, text, self._observed)
 
 
@@ -251,22 +267,18 @@ async def _asynchronous_stub(url: str) -> AsyncIterator[tuple[Any, Any]]:
 
     builder = DefaultChannelBuilder(url)
     token = builder.token
+    options = builder.GRPC_DEFAULT_OPTIONS
     if not builder.secure:
-        channel = grpc.aio.insecure_channel(builder.endpoint)
+        channel = grpc.aio.insecure_channel(builder.endpoint, options)
     else:
         is_local = not builder.use_ssl and builder.host == "localhost"
         credentials = grpc.local_channel_credentials() if is_local else grpc.ssl_channel_credentials()
         if token is not None:
             call = grpc.access_token_call_credentials(token)
             credentials = grpc.composite_channel_credentials(credentials, call)
-        channel = grpc.aio.secure_channel(builder.endpoint, credentials)
+        channel = grpc.aio.secure_channel(builder.endpoint, credentials, options)
     async with channel:
         yield SparkConnectServiceStub(channel), builder.metadata()
-
-
-def _is_plain(value: Any) -> bool:
-    """True if a value can be stored as JSON."""
-    return isinstance(value, int | float | str | bool)
 
 
 def _check_admitted(url: str, error: Any) -> None:

@@ -54,12 +54,27 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
 
 
 @contextmanager
-def session_for_block(name: str, master: str, conf: Mapping[str, str], *, package: str) -> Iterator["SparkSession"]:
+def session_for_block(
+    name: str, master: str, conf: Mapping[str, str], *, package: str, is_own: bool = False
+) -> Iterator["SparkSession"]:
     """A session that ends with the block. A session that already runs in this process is used as it is, and continues.
 
-    For arguments and errors see `lasting_session`.
+    Args:
+        name: see `lasting_session`.
+        master: the same.
+        conf: the same.
+        package: the same.
+        is_own: refuse a session that already runs.
+
+    Raises:
+        ConfigurationError: as of `lasting_session`, or there is a session that is refused.
     """
     running = _running(master, conf, package)
+    if running is not None and is_own:
+        raise ConfigurationError(
+            f"a session of Spark already runs in this process, but the job needs one of its own on {master}: stop the "
+            "other one, or give the job a process of its own"
+        )
     if running is not None:
         yield running
         return

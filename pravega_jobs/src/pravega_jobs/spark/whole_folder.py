@@ -71,6 +71,12 @@ def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
     """
     folders, target = _folders(spark, path)
     if folders is None:
+        logger.warning(
+            "%s is written directly, since Spark Connect gives no access to its file system: a try that was given up "
+            "and still runs can mix its files with those of its retry. Take a folder that is mounted on both machines, "
+            "or land the range in a table",
+            path,
+        )
         yield path
         return
     own = _begin(folders, path, target)
@@ -83,48 +89,48 @@ def whole_folder(spark: "SparkSession", path: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """The folder of a try whose files are written while this process has ended: another one shows them.
-
-    `own` is the folder of the try; None: the files are written to `target` itself.
-    """
+    """The folder `own` of a try whose files are written while this process has ended: another one shows them."""
 
     target: str
-    own: str | None
+    own: str
 
     @classmethod
     def begin(cls, spark: "SparkSession", path: str) -> Self:
-        """Begin a try; for the arguments and errors see `whole_folder`. The session is one of Spark Connect."""
+        """Begin a try, by a session of Spark Connect.
+
+        Raises:
+            ConfigurationError: the path has no folder above it, or is not mounted on both machines.
+        """
         folders, target = _folders(spark, path)
-        return cls(target, None if folders is None else _begin(folders, path, target))
+        if folders is None:
+            raise ConfigurationError(
+                f"{path} is not mounted both here and where the Spark Connect server writes, so that files of several "
+                "tries could mix: take a folder that is, write without deferrable=True, or land the range in a table"
+            )
+        return cls(target, _begin(folders, path, target))
 
     @property
     def files(self) -> str:
         """The path to write to."""
-        return self.target if self.own is None else f"{self.own}/files"
+        return f"{self.own}/files"
 
     def show(self) -> None:
-        """Have the files replace those at the target; the folder of the try is removed, whether they do or not.
+        """Have the files replace those at the target.
 
         Raises:
             ConfigurationError: the folder is not mounted here, or nothing was written.
             WriteSupersededError: another try has begun to write the path since.
         """
-        if self.own is None:
-            return
         if not Path(self.target).parent.is_dir():
             raise ConfigurationError(
                 f"{Path(self.target).parent} was mounted where the task began, but is not mounted here: mount it on "
                 "all workers that run the task"
             )
-        try:
-            _show(_LocalFolders(), self.own, self.target)
-        finally:
-            self.forget()
+        _show(_LocalFolders(), self.own, self.target)
 
     def forget(self) -> None:
         """Remove the folder of the try."""
-        if self.own is not None:
-            _forget(_LocalFolders(), self.own)
+        _forget(_LocalFolders(), self.own)
 
 
 def _begin(folders: _Folders, path: str, target: str) -> str:
@@ -174,12 +180,6 @@ def _folders(spark: "SparkSession", path: str) -> tuple[_Folders | None, str]:
     local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix(_FILE)
     if local.startswith("/") and _is_shared(spark, local):
         return _LocalFolders(), local.rstrip("/")
-    logger.warning(
-        "%s is written directly, since Spark Connect gives no access to its file system: a try that was given up and "
-        "still runs can mix its files with those of its retry. Take a folder that is mounted on both machines, or land "
-        "the range in a table",
-        path,
-    )
     return None, path
 
 

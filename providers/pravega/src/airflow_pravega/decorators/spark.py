@@ -15,19 +15,20 @@ from airflow_pravega.asset_events import tell, took, written
 from airflow_pravega.decorators.range import RangeFunctionOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import written_once
-from airflow_pravega.spark.range import PravegaSparkRangeOperator, Processed
+from airflow_pravega.spark.deferred_range import Begun, DeferrableRangeOperator
+from airflow_pravega.spark.range import Processed
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.arguments import check_stream
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
-from pravega_jobs.spark.connect import Operation, OperationEnd, begin
+from pravega_jobs.spark.connect import OperationEnd
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOperator):
+class _PravegaSparkDecoratedOperator(RangeFunctionOperator, DeferrableRangeOperator):
     """The task of `@task.pravega_spark`; `pravega_spark_task` documents the arguments."""
 
     template_fields: Sequence[str] = (
@@ -37,10 +38,9 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
         "rebuild",
         "commit_ledger",
         "into_options",
-        *PravegaSparkRangeOperator.template_fields,
+        *DeferrableRangeOperator.template_fields,
     )
     custom_operator_name = "@task.pravega_spark"
-    can_defer = True
 
     def __init__(
         self,
@@ -55,15 +55,15 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
     ) -> None:
         if "transform" in kwargs:
             raise ConfigurationError("@task.pravega_spark takes no transform: the function itself transforms the range")
-        if into is None and kwargs.get("deferrable"):
-            raise ConfigurationError(
-                "@task.pravega_spark has deferrable=True without into: the function itself writes, on a worker. Name "
-                "the stream that it writes by into, or leave out deferrable"
-            )
         if into is not None:
             check_stream(into)
             kwargs["multiple_outputs"] = True  # the result has the keys of PravegaSparkWriteOperator's
         super().__init__(python_callable=python_callable, **kwargs)
+        if into is None and self.deferrable:
+            raise ConfigurationError(
+                "@task.pravega_spark has deferrable=True without into: the function itself writes, on a worker. Name "
+                "the stream that it writes by into, or leave out deferrable"
+            )
         self.into = into
         self.write_id = write_id
         self.rebuild = rebuild
@@ -105,6 +105,7 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
             AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
             PravegaError: the cluster cannot be reached.
         """
+        self.end_session(event)
         arguments = self.bind(context)
         given, hook = arguments.arguments[self.range_name], PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
@@ -124,10 +125,9 @@ class _PravegaSparkDecoratedOperator(RangeFunctionOperator, PravegaSparkRangeOpe
         client: PravegaClient,
         frame: "DataFrame",
         url: str,
-    ) -> tuple[Operation, dict[str, Any]]:
-        """Have a server begin to write what the function returns; returns what `execute_complete` needs."""
-        made, begun = self._made(arguments, frame), once.begun(client)
-        return begin(once.writer(made), url), {**begun, "columns": once.columns}
+    ) -> Begun:
+        """Have a server begin to write what the function returns."""
+        return Begun(*once.begin(client, self._made(arguments, frame), url))
 
     def _made(self, arguments: BoundArguments, frame: "DataFrame") -> Any:
         """The result of the function."""

@@ -6,7 +6,7 @@ They reach Pravega by the data source `pravega`. The stream and the range are ch
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from airflow.sdk import BaseOperatorLink, Context, XComArg
@@ -17,14 +17,15 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Columns, FileData, Lineage, columns_of, written_once
 from airflow_pravega.lineage.reporting import ReportsLineage
 from airflow_pravega.links import LinkedToStream, PravegaSparkLink
+from airflow_pravega.spark.deferred_range import Begun, DeferrableRangeOperator
+from airflow_pravega.spark.deferring import DeferrableSparkOperator, check_known
 from airflow_pravega.spark.files import FileRows
-from airflow_pravega.spark.operator import PravegaSparkOperator, check_known
-from airflow_pravega.spark.range import PravegaSparkRangeOperator, Processed
+from airflow_pravega.spark.range import Processed
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.tasks.failures import failing_for_good
 from airflow_pravega.tasks.identity import write_name
 from airflow_pravega.tasks.intervals import shown
-from pravega_jobs.spark.connect import Operation, OperationEnd, begin
+from pravega_jobs.spark.connect import OperationEnd, begin
 from pravega_jobs.spark.file_digest import digest_of_files
 from pravega_jobs.spark.frames import EVENTS, count_of
 from pravega_jobs.spark.whole_folder import LeftFolder, whole_folder
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class PravegaSparkReadOperator(PravegaSparkRangeOperator):
+class PravegaSparkReadOperator(DeferrableRangeOperator):
     """Reads exactly one range of a stream with Spark and writes it to files, which replace the files of an earlier try.
 
     The files become visible at once: a try writes beside `output_path`, which is then renamed, so that a try which was
@@ -69,8 +70,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             the same rows are not always the same bytes, of the rows and their order.
     """
 
-    can_defer = True
-    template_fields: Sequence[str] = ("stream_cuts", "output_path", *PravegaSparkRangeOperator.template_fields)
+    template_fields: Sequence[str] = ("stream_cuts", "output_path", *DeferrableRangeOperator.template_fields)
 
     def __init__(
         self,
@@ -112,29 +112,28 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
             PravegaError: the cluster cannot be reached.
         """
-        given, folder = cast("Mapping[str, str]", self.stream_cuts), LeftFolder(**event["carried"]["folder"])
+        self.end_session(event)
+        given, carried = cast("Mapping[str, str]", self.stream_cuts), event["carried"]
+        folder, self.output_path = LeftFolder(**carried["folder"]), carried["path"]
         if self.has_to_begin_again(event):
             folder.forget()
             self.begin_range(context, given, self._begin_files, again=event)
-        read, written = event["carried"]["observations"]
+        read, written = carried["observations"]
 
-        def show(client: PravegaClient, end: OperationEnd, seconds: float) -> tuple[int, int, str | None]:
-            del client, seconds
+        def show(_: PravegaClient, end: OperationEnd, __: float) -> tuple[int, int, str | None]:
             check_known(end)
-            events, rows = end.observed[read][EVENTS], end.observed[written][EVENTS]
-            folder.show()
-            digest = None
+            events, rows, digest = end.observed[read][EVENTS], end.observed[written][EVENTS], None
             if self.digest:
                 with self.session(PravegaHook(self.pravega_conn_id), context) as spark:
-                    digest = digest_of_files(spark, self.output_path, self.output_format)
-            self._describe(events, rows, tuple((name, kind) for name, kind in event["carried"]["columns"]))
+                    digest = digest_of_files(spark, folder.files, self.output_format)
+            folder.show()
+            self._describe(events, rows, tuple((name, kind) for name, kind in carried["columns"]))
             return events, rows, digest
 
         try:
             done = self.complete_range(context, given, event, show)
-        except Exception:
+        finally:
             folder.forget()
-            raise
         return self._finished(context, given, done)
 
     def _finished(
@@ -150,22 +149,29 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
     def _write_files(self, client: PravegaClient, frame: "DataFrame") -> tuple[int, int, str | None]:
         """Write the files; returns the number of events read and of rows written, and the files' digest."""
         del client
-        spark = frame.sparkSession
-        with whole_folder(spark, self.output_path) as folder:
+        with whole_folder(frame.sparkSession, self.output_path) as folder:
             rows = self._planned(frame)
             rows.writer(self.output_format).save(folder)
-            digest = digest_of_files(spark, folder, self.output_format) if self.digest else None
+            digest = digest_of_files(frame.sparkSession, folder, self.output_format) if self.digest else None
         counts = count_of(rows.read), count_of(rows.written)
         self._describe(*counts, columns_of(rows.frame))
         return *counts, digest
 
-    def _begin_files(self, client: PravegaClient, frame: "DataFrame", url: str) -> tuple[Operation, dict[str, Any]]:
-        """Have a server begin to write the files; returns what `execute_complete` needs."""
+    def _begin_files(self, client: PravegaClient, frame: "DataFrame", url: str) -> Begun:
+        """Have a server begin to write the files."""
         del client
         folder, names = LeftFolder.begin(frame.sparkSession, self.output_path), (uuid4().hex, uuid4().hex)
-        rows = self._planned(frame, names)
-        operation = begin(rows.writer(self.output_format), url, folder.files)
-        return operation, {"folder": asdict(folder), "observations": names, "columns": columns_of(rows.frame)}
+        try:
+            rows = self._planned(frame, names)
+            operation = begin(rows.writer(self.output_format), url, folder.files)
+        except BaseException:
+            folder.forget()
+            raise
+        columns, own = (
+            [list(each) for each in columns_of(rows.frame)],
+            {"folder": asdict(folder), "path": self.output_path},
+        )
+        return Begun(operation, {**own, "observations": list(names), "columns": columns}, names)
 
     def _planned(self, frame: "DataFrame", names: tuple[str | None, str | None] = (None, None)) -> FileRows:
         rows = FileRows.planned(frame, self.transformed, self.sort_by, self.files, names)
@@ -173,11 +179,11 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         return rows
 
     def _describe(self, events: int, rows: int, columns: Columns) -> None:
-        self._describe_input(events=events)
+        self.describe_input(events=events)
         self.lineage = replace(self.lineage, outputs=(FileData(self.output_path, columns=columns, rows=rows),))
 
 
-class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOperator):
+class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, DeferrableSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
     If the write is done already, the rows are computed again and compared with the written ones. The task fails if they
@@ -206,13 +212,12 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
     """
 
     operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToStream.operator_extra_links, PravegaSparkLink())
-    can_defer = True
     template_fields: Sequence[str] = (
         "source",
         "write_id",
         "rebuild",
         "commit_ledger",
-        *PravegaSparkOperator.template_fields,
+        *DeferrableSparkOperator.template_fields,
     )
 
     def __init__(
@@ -243,7 +248,9 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
         """
         with self._opened(context) as (hook, client, once):
             if self.deferrable:
-                self._begin(hook, context, client, once)
+                url = self.server(hook)
+                with self.session(hook, context) as spark:
+                    self.give_back(*once.begin(client, self._frame(spark, context), url))
 
             def write() -> None:
                 with self.session(hook, context) as spark:
@@ -260,6 +267,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
             AirflowTaskTimeout: the task's `execution_timeout` is over; the operation is ended.
             PravegaError: the cluster cannot be reached.
         """
+        self.end_session(event)
         with self._opened(context) as (_, client, once):
             end, seconds = self.ended(event)
             return self._finished(context, once, once.ended(client, end, event["carried"], seconds, self.log))
@@ -280,12 +288,6 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
             self.lineage = Lineage((FileData(self.source),) if self.source is not None else ())
             with hook.get_client() as client:
                 yield hook, client, once
-
-    def _begin(self, hook: PravegaHook, context: Context, client: PravegaClient, once: OnceWrite) -> NoReturn:
-        url, begun = self.server(hook), once.begun(client)
-        with self.session(hook, context) as spark:
-            operation = begin(once.writer(self._frame(spark, context)), url)
-            self.give_back(operation, {**begun, "columns": once.columns})
 
     def _frame(self, spark: "SparkSession", context: Context) -> "DataFrame":
         if self._make_frame is not None:

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from airflow.sdk import BaseOperatorLink, Context
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError, SplitProofError
+from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Sink
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import Lineage, columns_of, range_read
@@ -20,10 +20,9 @@ from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.tasks.failures import ProcessesInterval, failing_for_good
 from airflow_pravega.tasks.intervals import declare, finish
 from pravega_jobs.ranges import fix_range
-from pravega_jobs.retries import error_in, unsplit_if_need_be
-from pravega_jobs.spark.connect import Operation, OperationEnd
+from pravega_jobs.retries import unsplit_if_need_be
 from pravega_jobs.spark.frames import load_range
-from pravega_jobs.spark.options import TIME_OPTION, UNSPLIT, check_columns, interval_options, with_columns
+from pravega_jobs.spark.options import TIME_OPTION, check_columns, interval_options, with_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,104 +115,33 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
         """
         hook = PravegaHook(self.pravega_conn_id)
         with self.failures_recorded(hook, given, context), failing_for_good():
-            named = self._read_options(given, options)
-            with self._fixed(hook, context, given) as found:
+            named = self.read_options(given, options)
+            with self.fixed_range(hook, context, given) as found:
                 declare(found.client, found.stream, given, sink, context)
                 began = time.monotonic()
                 with self.session(hook, context) as spark:
 
                     def read(more: Mapping[str, str]) -> R:
-                        return work(found.client, self._load(spark, found, {**named, **more}))
+                        return work(found.client, self.load(spark, found, {**named, **more}))
 
                     result = unsplit_if_need_be(read, self.log.warning)
                 finish(found.client, found.stream, given, found.cuts, context)
         return Processed(found.stream, found.cuts, found.size, round(time.monotonic() - began, 3), result)
 
-    def begin_range(
-        self,
-        context: Context,
-        given: Mapping[str, str],
-        begin: "Callable[[PravegaClient, DataFrame, str], tuple[Operation, Mapping[str, Any]]]",
-        *,
-        sink: Sink | None = None,
-        again: Mapping[str, Any] | None = None,
-    ) -> NoReturn:
-        """Have a Spark Connect server process a range, and leave the worker: `complete_range` continues.
-
-        Args:
-            context: the task's context.
-            given: the range, with the names and times that it may have.
-            begin: gets a connected client, the range as a DataFrame, and the server; it returns the operation that it
-                has begun, and plain JSON that `complete_range` hands over.
-            sink: the target of the write, which a take-over of the range can ask.
-            again: the event of a first operation, which has found a segment split at a wrong offset.
+    def read_options(self, given: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
+        """Options of the data source for a range and its event times; None: the task's own options.
 
         Raises:
-            AirflowFailException: the stream, the range or an option cannot work, or there is no such server.
-            PravegaError: the cluster cannot be reached.
+            ConfigurationError: the range or an option cannot work.
         """
-        hook, more = PravegaHook(self.pravega_conn_id), {} if again is None else UNSPLIT
-        with self.failures_recorded(hook, given, context), failing_for_good():
-            url, named = self.server(hook), self._read_options(given, None)
-            with self._fixed(hook, context, given, None if again is None else again["carried"]) as found:
-                declare(found.client, found.stream, given, sink, context)
-                with self.session(hook, context) as spark:
-                    operation, carried = begin(found.client, self._load(spark, found, {**named, **more}), url)
-                    columns = self.lineage.inputs[0].columns
-                    is_unsplit = again is not None
-                    self.give_back(
-                        operation, {**carried, **found.fixed(), "input_columns": columns, "is_unsplit": is_unsplit}
-                    )
-
-    def has_to_begin_again(self, event: Mapping[str, Any]) -> bool:
-        """True if the operation has found a segment split at a wrong offset: the range is read again, unsplit."""
-        message = event.get("end", {}).get("message", "")
-        if event["carried"]["is_unsplit"] or not isinstance(error_in(RuntimeError(message)), SplitProofError):
-            return False
-        self.log.warning("A segment was split where no event starts, so the range is read again unsplit")
-        self.ended({**event, "end": {**event["end"], "has_ended_well": None}})
-        return True
-
-    def complete_range(
-        self,
-        context: Context,
-        given: Mapping[str, str],
-        event: Mapping[str, Any],
-        work: Callable[[PravegaClient, OperationEnd, float], R],
-    ) -> Processed[R]:
-        """Continue after the operation has ended, and record that the interval of the range is done, or has failed.
-
-        Args:
-            context: the task's context.
-            given: the range.
-            event: the trigger's event.
-            work: gets a connected client, the end of the operation, and the seconds that it took.
-
-        Raises:
-            AirflowFailException: the operation has failed with an error that no retry can help.
-            AirflowException: it has failed.
-            PravegaError: the cluster cannot be reached.
-        """
-        hook, carried = PravegaHook(self.pravega_conn_id), event["carried"]
-        with (
-            self.failures_recorded(hook, given, context),
-            failing_for_good(),
-            self._fixed(hook, context, given, carried) as found,
-        ):
-            self._describe_input(columns=[tuple(each) for each in carried["input_columns"]])
-            end, seconds = self.ended(event)
-            result = work(found.client, end, seconds)
-            finish(found.client, found.stream, given, found.cuts, context)
-        return Processed(found.stream, found.cuts, found.size, seconds, result)
-
-    def _read_options(self, given: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
+        StreamCutRange.from_json(given)
         times = times_options(given, self.options)
         named = with_columns(self.options, self.columns) if options is None else options
         check_columns(named)
         return {**named, **times}
 
     @contextmanager
-    def _fixed(
+    def fixed_range(
         self,
         hook: PravegaHook,
         context: Context,
@@ -229,13 +157,15 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, ProcessesInter
             self.lineage = Lineage((range_read(config, stream, found.cuts, given, bytes=found.size),))
             yield found
 
-    def _load(self, spark: "SparkSession", found: FixedRange, options: Mapping[str, str]) -> "DataFrame":
+    def load(self, spark: "SparkSession", found: FixedRange, options: Mapping[str, str]) -> "DataFrame":
+        """The events of a range, whose columns are described if they are decoded."""
         frame = load_range(spark, found.client.config, found.stream, found.cuts, options)
         if _DECODE_OPTION in {name.lower() for name in options}:
-            self._describe_input(columns=columns_of(frame))
+            self.describe_input(columns=columns_of(frame))
         return frame
 
-    def _describe_input(self, **more: Any) -> None:
+    def describe_input(self, **more: Any) -> None:
+        """Add to what is known of the task's input."""
         [source] = self.lineage.inputs
         self.lineage = replace(self.lineage, inputs=(replace(source, **more),))
 

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CommitRecord, Sink, ledger_name
 from airflow_pravega.lineage import columns_of
-from airflow_pravega.spark.operator import check_known
+from airflow_pravega.spark.deferring import check_known
 from airflow_pravega.tasks.intervals import shown
 from pravega_jobs.remote.orders import WriteOrder
-from pravega_jobs.spark.connect import OperationEnd
+from pravega_jobs.spark.connect import Operation, OperationEnd, begin
 from pravega_jobs.spark.frames import events_writer
 from pravega_jobs.spark.options import LEDGER_OPTION
 from pravega_jobs.writes import Written, finished_write, parse_generation, write_unless_done, written_since
@@ -66,13 +67,16 @@ class OnceWrite:
         target, ledger = str(self.stream), self.commit_ledger
         return Sink(kind="write", target=target, id=self.write_id, generation=self.generation, ledger=ledger)
 
-    def writer(self, frame: "DataFrame") -> "DataFrameWriter":
-        """A writer of the rows of a frame; its `save` writes them, or compares them with the rows that are written."""
+    def writer(self, frame: "DataFrame", claimant: str | None = None) -> "DataFrameWriter":
+        """A writer of the rows of a frame; its `save` writes them, or compares them with the rows that are written.
+
+        The record names the claimant.
+        """
         if _ENCODE_OPTION in {name.lower() for name in self.options}:
             self.columns.extend(columns_of(frame, _ROUTING_KEY))
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         options = {**self.options, **ledger}
-        return events_writer(frame, self.config, self.stream, self.write_id, options, self.generation)
+        return events_writer(frame, self.config, self.stream, self.write_id, options, self.generation, claimant)
 
     def run(self, client: PravegaClient, write: Callable[[], None], log: Any) -> dict[str, Any]:
         """Write, and return the operator's result; see `PravegaSparkWriteOperator`.
@@ -89,36 +93,53 @@ class OnceWrite:
         done = write_unless_done(self.stream, self.write_id, lambda: self.find(client), write, claimant=None)
         return self.described(done, log)
 
-    def begun(self, client: PravegaClient) -> dict[str, Any]:
-        """The state before the write is begun elsewhere, as plain JSON; `ended` needs it.
+    def begin(self, client: PravegaClient, frame: "DataFrame", url: str) -> tuple[Operation, dict[str, Any]]:
+        """Have a Spark Connect server begin the write; returns its operation, and plain JSON that `ended` needs.
 
         Raises:
             PravegaError: the cluster cannot be reached, or the write cannot be done.
+            PySparkException: the server refuses the write, or cannot be reached.
         """
-        record = self.find(client)
-        return {"attempt": None if record is None else str(record.attempt)}
+        record, claimant = self.find(client), f"a task that waits, {uuid4().hex}"
+        operation = begin(self.writer(frame, claimant), url)
+        return operation, {
+            "write": self._names,
+            "attempt": None if record is None else str(record.attempt),
+            "claimant": claimant,
+            "columns": [list(each) for each in self.columns],
+        }
 
     def ended(
         self, client: PravegaClient, end: OperationEnd, begun: Mapping[str, Any], seconds: float, log: Any
     ) -> dict[str, Any]:
-        """Check that the write that was begun elsewhere is done, and return the operator's result.
+        """Check that the write that was begun is done, and return the operator's result.
 
         Args:
             client: a connected client.
-            end: the end of the operation; the record decides if the server does not know it any more.
-            begun: what `begun` gave, and under `columns` the columns that were written.
+            end: the end of the operation. If the server does not know it any more, only a record of this try counts.
+            begun: what `begin` gave.
             seconds: how long it took.
             log: the operator's log.
 
         Raises:
-            AirflowException: the server does not know the operation any more, and the write is not done.
+            AirflowException: the server does not know the operation any more, and it has not written.
+            ConfigurationError: the write that was begun has other names.
             PravegaError: the cluster cannot be reached.
         """
+        if begun["write"] != self._names:
+            raise ConfigurationError(
+                f"the write was begun as {begun['write']}, but the task's arguments make it {self._names} now: give "
+                "templates that have the same value whenever they are rendered"
+            )
         record, attempt = self.find(client), begun["attempt"] and UUID(begun["attempt"])
-        if record is None or record.attempt == attempt:
+        if record is None or record.claimant != begun["claimant"]:
             check_known(end)
         self.columns.extend((name, kind) for name, kind in begun["columns"])
         return self.described(written_since(attempt, self.stream, self.write_id, record, seconds), log)
+
+    @property
+    def _names(self) -> list[Any]:
+        return [str(self.stream), self.write_id, self.generation, self.commit_ledger]
 
     def part(self, stream: StreamName) -> Self:
         """The write as one of a stream among several."""

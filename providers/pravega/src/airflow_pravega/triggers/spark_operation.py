@@ -5,14 +5,19 @@ Airflow keeps this module's path in its database, with the class of each trigger
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from aiopravega.errors import PravegaError
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.triggers.work import PravegaWorkTrigger
 from pravega_jobs.spark import connect
 from pravega_jobs.spark.progress import SparkProgress
+
+_FIRST_SECONDS: Final = 5.0
+# Well below the five minutes after which a server ends what nobody follows.
+_MOST_SECONDS: Final = 60.0
 
 
 class PravegaSparkOperationTrigger(PravegaWorkTrigger):
@@ -23,15 +28,19 @@ class PravegaSparkOperationTrigger(PravegaWorkTrigger):
 
     Args:
         operation: the names of the `Operation`.
-        poll_interval: seconds between two questions while the server is away.
+        observations: the names of the observations whose values its event has.
+        poll_interval: seconds between two questions while the server is away, 60 at most.
         **kwargs: what `PravegaWorkTrigger` takes.
     """
 
-    own = ("operation", "poll_interval")
+    own = ("operation", "observations", "poll_interval")
 
-    def __init__(self, *, operation: dict[str, str], poll_interval: float, **kwargs: Any) -> None:
+    def __init__(
+        self, *, operation: dict[str, str], observations: Sequence[str], poll_interval: float, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.operation = operation
+        self.observations = list(observations)
         self.poll_interval = poll_interval
 
     @property
@@ -45,16 +54,16 @@ class PravegaSparkOperationTrigger(PravegaWorkTrigger):
 
     async def end_of_work(self) -> dict[str, Any]:
         """The `OperationEnd`, as plain JSON."""
-        following = connect.Following(self._named, SparkProgress(self.log).take)
+        following = connect.Following(self._named, self.observations, SparkProgress(self.log).take)
         outage = Outage(self.work, self.log)
         # Airflow fails a task whose trigger fires before the process that deferred has ended.
-        await asyncio.sleep(self.poll_interval * random.uniform(0.5, 1.0))
+        await asyncio.sleep(_FIRST_SECONDS * random.uniform(0.5, 1.0))
         while True:
             try:
                 return asdict(await following.end())
             except PravegaError as error:
                 outage.failed(error)
-            await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
+            await asyncio.sleep(min(self.poll_interval, _MOST_SECONDS) * random.uniform(1.0, 1.5))
 
     async def on_kill(self) -> None:
         """End the operation, and its session."""

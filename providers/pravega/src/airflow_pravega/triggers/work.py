@@ -80,6 +80,10 @@ class PravegaWorkTrigger(BaseTrigger):
             if not _TELLS and await self._was_ended_by_a_person():
                 await self.on_kill()
             raise
+        except Exception as error:
+            # The task is to continue, so that it ends its work, and says that it has failed.
+            self.log.exception("The trigger has failed")
+            event = to_event(PravegaError(f"the trigger has failed: {type(error).__name__}: {error}"))
         yield TriggerEvent({**event, "carried": self.carried})
 
     async def _wait(self) -> dict[str, Any]:
