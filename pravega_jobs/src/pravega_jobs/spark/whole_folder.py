@@ -187,16 +187,16 @@ def _is_shared(spark: "SparkSession", path: str) -> bool:
     """True if the server of Spark Connect sees what this machine writes beside a path."""
     from pyspark.errors import PySparkException
 
-    parent = Path(path.rstrip("/")).parent
-    probe = parent / f".probe-{uuid4().hex}"
+    # Spark reads no file whose name begins with a dot, but one in such a folder, which no reader of the parent lists.
+    folder = Path(path.rstrip("/")).parent / f".probe-{uuid4().hex}"
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        probe.write_text(probe.name)
-        return [row.value for row in spark.read.text(f"{_FILE}//{probe}").collect()] == [probe.name]
+        folder.mkdir(parents=True)
+        (folder / "probe").write_text(folder.name)
+        return [row.value for row in spark.read.text(f"{_FILE}//{folder}/probe").collect()] == [folder.name]
     except (OSError, PySparkException):
         return False
     finally:
-        probe.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _LocalFolders:
