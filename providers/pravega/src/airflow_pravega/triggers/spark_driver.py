@@ -19,7 +19,7 @@ from aiopravega.errors import PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.polling.shared_client import shared_client
-from airflow_pravega.spark.drivers import DriverStatus
+from airflow_pravega.spark.drivers import ClusterDrivers, DriverStatus
 from airflow_pravega.spark.submission import drivers_of, give_up_driver
 from airflow_pravega.tasks.failures import to_event
 from airflow_pravega.triggers.waiting import GAVE_UP
@@ -45,8 +45,8 @@ class PravegaSparkDriverTrigger(BaseTrigger):
     is away, it continues to wait. A task that a person ends takes its driver with it.
 
     Args:
-        cluster: the kind of the cluster: `standalone` or `yarn`.
-        servers: addresses of the masters' REST servers, or of the ResourceManagers of YARN.
+        cluster: the kind of the cluster: `standalone`, `yarn` or `kubernetes`.
+        servers: addresses of the masters' REST servers, of the ResourceManagers of YARN, or of Kubernetes.
         driver: the cluster's id of the driver.
         job: the job, the scope and the submission of the program's report.
         watcher: the try that waits for the driver.
@@ -54,6 +54,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: id of the connection.
         carried: plain JSON that the operator needs when it continues.
         give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
+        access: names, none of them secret, by which the drivers and the credentials of Kubernetes are found.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         pravega_conn_id: str,
         carried: dict[str, Any],
         give_up_at: str | None = None,
+        access: dict[str, str] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
         self.cluster = cluster
@@ -79,12 +81,13 @@ class PravegaSparkDriverTrigger(BaseTrigger):
         self.pravega_conn_id = pravega_conn_id
         self.carried = carried
         self.give_up_at = give_up_at
+        self.access = access
         self._seen: tuple[DriverStatus | None, str | None] = (None, None)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
         names = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "carried")
-        arguments = {name: getattr(self, name) for name in (*names, "give_up_at")}
+        arguments = {name: getattr(self, name) for name in (*names, "give_up_at", "access")}
         return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -109,13 +112,13 @@ class PravegaSparkDriverTrigger(BaseTrigger):
                 self.log.info("%s is not killed: another try of the task waits for it", self.driver)
                 return
             self.log.info("The task was ended: killing %s", self.driver)
-            await give_up_driver(client, address, drivers_of(self.cluster, self.servers), self.driver)
+            await give_up_driver(client, address, self._drivers(), self.driver)
 
     async def _wait(self) -> dict[str, Any]:
         seconds = None
         if self.give_up_at is not None:
             seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
-        config = await PravegaHook(self.pravega_conn_id).aget_config()
+        config, drivers = await PravegaHook(self.pravega_conn_id).aget_config(), self._drivers()
         outage = Outage(self.driver, self.log)
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -124,7 +127,7 @@ class PravegaSparkDriverTrigger(BaseTrigger):
                     await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
                     try:
                         with outage.checking():
-                            status = await self._look(config)
+                            status = await self._look(config, drivers)
                     except PravegaError as error:
                         outage.failed(error)
                         continue
@@ -136,8 +139,11 @@ class PravegaSparkDriverTrigger(BaseTrigger):
                 raise
             return {"status": GAVE_UP}
 
-    async def _look(self, config: PravegaConfig) -> DriverStatus:
-        status = await drivers_of(self.cluster, self.servers).status(self.driver)
+    def _drivers(self) -> ClusterDrivers:
+        return drivers_of(self.cluster, self.servers, self.access)
+
+    async def _look(self, config: PravegaConfig, drivers: ClusterDrivers) -> DriverStatus:
+        status = await drivers.status(self.driver)
         async with shared_client(config) as client:
             newest = await JobReports(client, ReportAddress(**self.job)).newest()
         before, line = self._seen[0], None if newest is None else newest[0].progress
