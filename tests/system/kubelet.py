@@ -27,6 +27,8 @@ from pravega_emulator.java import find_java
 NODE: Final = "node-1"
 # An image that no registry has.
 NO_IMAGE: Final = "no-such-image"
+# Options of Java for processes that live for a minute.
+QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 _PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _SPARK_CONF: Final = "/opt/spark/conf"
 _MERGE: Final = "application/merge-patch+json"
@@ -70,6 +72,13 @@ class Kubelet:
             "spark.executor.instances": "1",
             "spark.kubernetes.executor.deleteOnTermination": "true",
             "spark.kubernetes.allocation.batch.delay": "500ms",
+            "spark.driver.extraJavaOptions": QUICK,
+            "spark.executor.extraJavaOptions": QUICK,
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+            # A machine may be busy with other things: nothing fails because it waits.
+            "spark.network.timeout": "900s",
+            "spark.executor.heartbeatInterval": "60s",
             # This machine is all nodes, and has few cores.
             "spark.kubernetes.driver.request.cores": "100m",
             "spark.kubernetes.executor.request.cores": "100m",

@@ -15,7 +15,7 @@ from tests.faults.proxy import Proxy
 from tests.integration.airflow_pravega.test_spark_deferred import is_noted, job_of, submission_in
 from tests.integration.airflow_pravega.test_spark_submit import DAY, EVENTS, contents, record_of, submission
 from tests.system.kube_cluster import NAMESPACE, KubeCluster, missing
-from tests.system.kubelet import NO_IMAGE, Kubelet
+from tests.system.kubelet import NO_IMAGE, QUICK, Kubelet
 
 from aiopravega import StreamName
 from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
@@ -44,6 +44,9 @@ def kubernetes(running, monkeypatch):
     monkeypatch.setenv("PATH", path)
     monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig("submitter")))
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    # Spark sets the address of a driver in a pod itself, and refuses another one.
+    monkeypatch.delenv("SPARK_CONF_DIR")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", QUICK)
     connect(monkeypatch, running.port)
     as_account(monkeypatch, running.kubeconfig("airflow"))
     running.known = {pod["metadata"]["uid"] for pod in running.pods()}
