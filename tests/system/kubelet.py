@@ -6,7 +6,6 @@ There are no containers: a pod has the file system and the network of the machin
 import base64
 import os
 import shutil
-import signal
 import sys
 import threading
 import traceback
@@ -33,7 +32,6 @@ _PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _SPARK_CONF: Final = "/opt/spark/conf"
 _MERGE: Final = "application/merge-patch+json"
 _EXECUTOR: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-_KILLED: Final = 128 + signal.SIGKILL
 _ADDRESS: Final = "127.0.0.1"
 
 
@@ -49,13 +47,11 @@ class _Container:
 class Kubelet:
     """Runs the pods of a cluster while it is entered.
 
-    `conf` has the settings of Spark for small programs. While `is_paused`, no pod begins; `out_of_memory` names a pod
-    whose end is that of a container that had too little memory.
+    `conf` has the settings of Spark for small programs. While `is_paused`, no pod begins.
     """
 
     def __init__(self, cluster: KubeCluster, folder: Path) -> None:
         self.is_paused = False
-        self.out_of_memory: str | None = None
         self._cluster = cluster
         self._folder = folder
         self._containers: dict[str, _Container] = {}
@@ -102,10 +98,6 @@ class Kubelet:
     def said_by(self, pod: str) -> str:
         """The output of a pod."""
         return (self._folder / pod / "said.log").read_text(errors="replace")
-
-    def kill(self, pod: str) -> None:
-        """Kill the process of a pod, which ends it as one that has failed."""
-        self._containers[pod].tree.kill()
 
     def _run(self) -> None:
         while not self._ended.wait(0.2):
@@ -157,8 +149,6 @@ class Kubelet:
         container.is_done = True
         ended = {"exitCode": code if code >= 0 else 128 - code, "startedAt": container.began, "finishedAt": _now()}
         ended["reason"] = "Completed" if code == 0 else "Error"
-        if self.out_of_memory == pod["metadata"]["name"]:
-            ended |= {"reason": "OOMKilled", "exitCode": _KILLED}
         self._note(pod, "Failed" if ended["exitCode"] else "Succeeded", {"terminated": ended})
 
     def _note(self, pod: dict[str, Any], phase: str, state: dict[str, Any]) -> None:
