@@ -114,7 +114,7 @@ class KubernetesDrivers(ClusterDrivers):
                 ask = getattr(CoreV1Api(connection), what)
                 answer = await ask(**about, _preload_content=False, _request_timeout=_SECONDS)
                 return httpx.Response(answer.status, content=await answer.read())
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
             raise self._no_answer(f"{type(error).__name__}: {error}") from error
         except (ConfigException, AirflowException, OSError) as error:  # of the choice of a configuration, or its files
             if "exec: process returned" in str(error):  # of a plugin, which asks others for a token
