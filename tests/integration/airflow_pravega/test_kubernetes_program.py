@@ -6,7 +6,6 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -60,11 +59,12 @@ def program(kubernetes, kubelet, monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
     (tmp_path / "program.py").write_text(PROGRAM)
 
-    def program(**conf: str) -> Any:
+    def program(**conf):
         settings = kubelet.conf | {f"spark.kubernetes.{key}": value for key, value in conf.items()}
-        small = {"driver_memory": "512m", "executor_memory": "512m"}
-        hook = hook_from(partial(SparkSubmitHook, conf=settings, env_vars={"OWN": "own"}, **small))
-        return program_of(hook, f"local://{tmp_path / 'program.py'}", "a/job at 2026-01-01T00:00:00+00:00")
+        made = partial(
+            SparkSubmitHook, conf=settings, env_vars={"OWN": "own"}, driver_memory="512m", executor_memory="512m"
+        )
+        return program_of(hook_from(made), f"local://{tmp_path / 'program.py'}", "a/job at 2026-01-01T00:00:00+00:00")
 
     return program
 
@@ -74,7 +74,7 @@ def test_a_program_in_a_pod_gets_its_secret_from_the_cluster(kubernetes, kubelet
     driver = asyncio.run(made.submit("one", {}))
     assert asyncio.run(made.drivers.find("one")) == driver
 
-    def status() -> DriverStatus:
+    def status():
         return asyncio.run(made.drivers.status(driver))
 
     name = driver.partition(":")[2]
@@ -95,7 +95,7 @@ def test_a_pod_without_its_image_says_why_and_is_deleted(program):
     made = program(**{"container.image": NO_IMAGE})
     driver = asyncio.run(made.submit("two", {}))
 
-    def state() -> str | None:
+    def state():
         return asyncio.run(made.drivers.status(driver)).state
 
     said = f'Pending (ImagePullBackOff: Back-off pulling image "{NO_IMAGE}")'
