@@ -160,6 +160,10 @@ cdc-install: setup ## Install PostgreSQL, MariaDB and Java 21 from Debian, Debez
 stores-install: setup ## Make SeaweedFS by Go and Azurite by npm in build/stores, in which make proofs has tables, too
 	@$(BIN)/python -m tests.system.other_stores
 
+.PHONY: kubernetes-install
+kubernetes-install: setup ## Build the API server of Kubernetes and etcd by Go in build/kubernetes, on which make proofs has pods
+	@$(BIN)/python -m tests.system.kube_cluster
+
 .PHONY: faults
 faults: setup ## Kill jobs, servers and hosts at every point of a write or at random, and store what readers see
 	@$(BIN)/python -m pytest -m "slow or not slow" tests/faults --store-faults $(ARGS)

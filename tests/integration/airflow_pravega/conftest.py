@@ -275,3 +275,25 @@ def finish(client: PravegaClient, stream: StreamName) -> Callable[[dict[str, str
         client.cut_ledger(stream.scope).finish(Interval(result["consumer"], stream, result["interval"]))
 
     return finish
+
+
+@pytest.fixture
+def spark_submit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Puts a `spark-submit` on the path whose first call is a script; `{real}` is the real one, `{folder}` a folder."""
+
+    def install(script: str) -> Path:
+        folder, real = (
+            tmp_path / "bin",
+            next(
+                path for each in os.environ["PATH"].split(os.pathsep) if (path := Path(each, "spark-submit")).exists()
+            ),
+        )
+        folder.mkdir()
+        first = script.format(real=real, folder=folder)
+        text = f'#!/bin/sh\nif [ ! -e {folder}/called ]; then\ntouch {folder}/called\n{first}\nfi\nexec {real} "$@"\n'
+        (folder / "spark-submit").write_text(text)
+        (folder / "spark-submit").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return folder
+
+    return install

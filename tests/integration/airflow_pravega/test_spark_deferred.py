@@ -205,7 +205,7 @@ def test_what_cannot_be_waited_for_on_the_triggerer_is_refused(monkeypatch):
             program_of(hook_from(partial(SparkSubmitHook, **arguments)), "/jobs/program.py", "job")
 
     refused("leads to yarn://", "yarn://")
-    refused("leads to (k8s|Kubernetes)", "k8s://https://kubernetes")
+    refused("needs the namespace|spark-kubernetes", "k8s://https://kubernetes")
     refused("leads to local", "local://")
     refused("Spark Connect", "sc://spark")
     refused("a child of the worker", "spark://spark", "client")

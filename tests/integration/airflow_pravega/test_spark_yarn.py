@@ -67,28 +67,6 @@ def deferring(tmp_path, yarn):
     )
 
 
-@pytest.fixture
-def spark_submit_once(tmp_path, monkeypatch):
-    """Puts a `spark-submit` on the path whose first call is a script; `{real}` is the real one, `{folder}` a folder."""
-
-    def install(script):
-        folder, real = (
-            tmp_path / "bin",
-            next(
-                path for each in os.environ["PATH"].split(os.pathsep) if (path := Path(each, "spark-submit")).exists()
-            ),
-        )
-        folder.mkdir()
-        first = script.format(real=real, folder=folder)
-        text = f'#!/bin/sh\nif [ ! -e {folder}/called ]; then\ntouch {folder}/called\n{first}\nfi\nexec {real} "$@"\n'
-        (folder / "spark-submit").write_text(text)
-        (folder / "spark-submit").chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-        return folder
-
-    return install
-
-
 def test_a_deferred_program_on_yarn_writes_its_range_once(run, client, stream, write, deferring, yarn, capfd):
     write(*EVENTS)
     copies = StreamName(stream.scope, "copies")

@@ -79,7 +79,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
         commit_ledger: `scope/table` of the commit ledger. (templated)
         spark_conn_id: id of a connection of Spark's provider, for `spark-submit`. (templated)
         pravega_conn_id: id of the connection. (templated)
-        deferrable: submit to a standalone cluster or to YARN, and wait for the driver without a worker.
+        deferrable: submit to a standalone cluster, to YARN or to Kubernetes, and wait for the driver without a worker.
         poll_interval: seconds between two checks of the driver while the task is deferred.
         **kwargs: the arguments of `SparkSubmitOperator` of Airflow's provider.
     """
@@ -173,7 +173,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, ProcessesInte
             PravegaError: the cluster cannot be reached.
         """
         carried, address = event["carried"], ReportAddress(**event["carried"]["job"])
-        drivers = drivers_of(carried["cluster"], carried["servers"])
+        drivers = drivers_of(carried["cluster"], carried["servers"], carried.get("access"))
         with self._opened(context, carried) as (client, work):
             self.lineage = work.lineage()
             error = from_event(event)

@@ -1,6 +1,7 @@
 """Programs on the drivers of a cluster of Spark, whatever its kind: what a submission needs of the cluster.
 
-`standalone` and `yarn` implement it. The rule that makes a submission safe is in `submission`, written once.
+`standalone`, `yarn` and `kubernetes` implement it. The rule that makes a submission safe is in `submission`, written
+once.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ class DriverStatus:
     """The state of a driver, as the cluster names it; None: the cluster does not know the driver.
 
     `is_active`: the driver runs, or will run. `has_ended_well`: the program has ended without an error. `node` runs
-    the driver, and `output` says where its output is.
+    the driver, and `output` says where its output is. `has_begun`: the cluster does not say that it only waits.
     """
 
     state: str | None
@@ -43,6 +44,7 @@ class DriverStatus:
     node: str | None = None
     output: str | None = None
     message: str | None = None
+    has_begun: bool = True
 
     def __str__(self) -> str:
         return f"{self.state}{'' if self.node is None else f' on {self.node}'}"
@@ -58,6 +60,7 @@ class ClusterDrivers(ABC):
     Args:
         servers: addresses of the REST servers that know the drivers, such as `http://spark:6066`. The first one that
             is alive answers.
+        access: names, none of them secret, by which a kind of cluster finds the drivers and its credentials.
     """
 
     # The kind of cluster, in the arguments of a trigger.
@@ -68,11 +71,12 @@ class ClusterDrivers(ABC):
     without_credentials: ClassVar[str]
     # The way out if an address is that of another server.
     right_address: ClassVar[str]
-    # The setting by which drivers are known after a restart.
-    keeps_drivers_by: ClassVar[str]
+    # Why a driver may not be known any more, and what helps.
+    if_lost: ClassVar[str]
 
-    def __init__(self, servers: Sequence[str]) -> None:
+    def __init__(self, servers: Sequence[str], access: Mapping[str, str] | None = None) -> None:
         self.servers = tuple(servers)
+        self.access = dict(access or {})
 
     @abstractmethod
     async def status(self, driver: str) -> DriverStatus:

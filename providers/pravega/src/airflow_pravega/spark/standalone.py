@@ -34,7 +34,7 @@ class StandaloneDrivers(ClusterDrivers):
         "the REST server of a Spark master. Start the master with spark.master.rest.enabled=true, and name its port by "
         "the connection's extra rest-port"
     )
-    keeps_drivers_by: ClassVar[str] = "spark.deploy.recoveryMode"
+    if_lost: ClassVar[str] = "One that was started again keeps its drivers with spark.deploy.recoveryMode"
 
     async def submit(self, request: Mapping[str, Any]) -> str:
         """Submit a program; returns the id of its driver.

@@ -14,17 +14,18 @@ from airflow.providers.common.compat.sdk import AirflowException
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
 from airflow_pravega.spark.drivers import ClusterDrivers, ClusterProgram, DriverStatus
+from airflow_pravega.spark.kubernetes import KUBERNETES, MISSING, KubernetesDrivers, KubernetesProgram
 from airflow_pravega.spark.standalone import STANDALONE, StandaloneDrivers, StandaloneProgram
 from airflow_pravega.spark.yarn import YARN, YarnDrivers, YarnProgram
 from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import TABLE, JobReports, ReportAddress, Submission
 
-_CLUSTERS: Final = {each.cluster: each for each in (StandaloneDrivers, YarnDrivers)}
+_CLUSTERS: Final = {each.cluster: each for each in (StandaloneDrivers, YarnDrivers, KubernetesDrivers)}
 
 
-def drivers_of(cluster: str, servers: Sequence[str]) -> ClusterDrivers:
-    """The drivers of a cluster, by the plain JSON that a trigger has: its kind, and the addresses of its servers."""
-    return _CLUSTERS[cluster](servers)
+def drivers_of(cluster: str, servers: Sequence[str], access: Mapping[str, str] | None = None) -> ClusterDrivers:
+    """The drivers of a cluster, by the plain JSON that a trigger has: its kind, its servers, and names of access."""
+    return _CLUSTERS[cluster](servers, access)
 
 
 def program_of(hook: Any, application: str, name: str) -> ClusterProgram:
@@ -40,12 +41,12 @@ def program_of(hook: Any, application: str, name: str) -> ClusterProgram:
     """
     connection = hook._connection  # noqa: SLF001  # the provider has no public way to read it
     master, mode = connection["master"], connection["deploy_mode"]
-    if master != YARN and not master.startswith(STANDALONE):
+    if master != YARN and not master.startswith((STANDALONE, KUBERNETES)):
         raise ConfigurationError(
             f"deferrable=True, but the connection of Spark leads to {master}: only drivers on a standalone cluster "
-            "(spark://host:port) and on YARN (host yarn, without a port) are waited for on the triggerer. On "
-            "Kubernetes say deferrable=False; for Spark Connect, whose clients are not submitted, say "
-            "deferrable=True of PravegaSparkReadOperator, PravegaSparkWriteOperator or @task.pravega_spark"
+            "(spark://host:port), on YARN (host yarn, without a port) and on Kubernetes (k8s://https://host:port) are "
+            "waited for on the triggerer. For Spark Connect, whose clients are not submitted, say deferrable=True of "
+            "PravegaSparkReadOperator, PravegaSparkWriteOperator or @task.pravega_spark"
         )
     if mode != "cluster":
         raise ConfigurationError(
@@ -56,6 +57,8 @@ def program_of(hook: Any, application: str, name: str) -> ClusterProgram:
         raise ConfigurationError("post_submit_commands run on a worker, so deferrable=True does not take them")
     if master == YARN:
         return YarnProgram.of(hook, application, name)
+    if master.startswith(KUBERNETES):
+        return KubernetesProgram.of(hook, application, name)
     return StandaloneProgram.of(hook, application, name)
 
 
@@ -122,7 +125,9 @@ class DriverSubmission:
     def named(self, address: ReportAddress) -> dict[str, Any]:
         """The names by which others find the driver and its report, as plain JSON."""
         drivers = self.program.drivers
-        where = {"cluster": drivers.cluster, "servers": list(drivers.servers)}
+        where: dict[str, Any] = {"cluster": drivers.cluster, "servers": list(drivers.servers)}
+        if drivers.access:
+            where["access"] = drivers.access
         return {**where, "driver": self.driver, "job": asdict(address)}
 
     async def give_up(self) -> None:
@@ -143,6 +148,8 @@ class DriverSubmission:
             return False
         has_reported = found.report is not None
         status = await self.program.drivers.status(driver)
+        if found.driver is None and not status.has_begun:
+            return False  # it may lack what `spark-submit` makes last, and wait for it without end
         is_done = has_reported and (status.has_ended_well or status.state is None)
         if not (status.is_active or is_done):
             return False
@@ -160,9 +167,14 @@ class DriverSubmission:
             self.log.warning(
                 "An earlier try was ended while it submitted. If its program has arrived, it is refused when it begins"
             )
-        elif driver is not None and is_other_work and (await drivers.status(driver)).is_active:
-            self.log.warning("The task has other arguments now: killing %s, which has the old ones", driver)
-            await drivers.kill(driver)
+        elif driver is not None and (is_other_work or found.driver is None):
+            status = await drivers.status(driver)
+            if status.is_active and is_other_work:
+                self.log.warning("The task has other arguments now: killing %s, which has the old ones", driver)
+                await drivers.kill(driver)
+            elif status.is_active and not status.has_begun:
+                self.log.warning("An earlier try was ended while it submitted %s, which waits: killing it", driver)
+                await drivers.kill(driver)
 
 
 async def give_up_driver(
@@ -217,8 +229,7 @@ def check_ended_well(event: Mapping[str, Any], drivers: ClusterDrivers, driver: 
         return
     if status.state is None:
         raise AirflowException(
-            f"no {drivers.server} knows {driver} any more, and its program has not reported. One that was started "
-            f"again keeps its drivers with {drivers.keeps_drivers_by}"
+            f"no {drivers.server} knows {driver} any more, and its program has not reported. {drivers.if_lost}"
         )
     output = "" if status.output is None else f": its output is {status.output}"
     raise AirflowException(f"{driver} has ended as {status}{output}. {status.message or ''}".rstrip())
@@ -235,8 +246,4 @@ def hook_from(make: Callable[[], Any]) -> Any:
     except (NameError, RuntimeError) as error:  # a name of that provider, which the hook uses also if it is missing
         if "kube" not in str(error):
             raise
-        raise ConfigurationError(
-            "the connection of Spark leads to Kubernetes, which needs Airflow's provider for it: pip install "
-            "apache-airflow-providers-cncf-kubernetes. With deferrable=True, only drivers on a standalone cluster and "
-            "on YARN are waited for"
-        ) from error
+        raise ConfigurationError(f"the connection of Spark leads to Kubernetes. {MISSING}") from error

@@ -4,24 +4,15 @@
 application, by which it is found if that answer is lost.
 """
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 import httpx
-from airflow.providers.common.compat.sdk import AirflowException
 
 from aiopravega.errors import ConfigurationError, ServerError
-from airflow_pravega.spark.drivers import (
-    DEFAULT_NAME,
-    ClusterDrivers,
-    ClusterProgram,
-    DriverStatus,
-    OtherServerError,
-    environment_with,
-)
-from pravega_jobs.remote.orders import is_secret_variable
+from airflow_pravega.spark.by_spark_submit import NamedProgram, refuse_secrets, refuse_waiting
+from airflow_pravega.spark.drivers import DEFAULT_NAME, ClusterDrivers, DriverStatus, OtherServerError
 
 YARN: Final = "yarn"
 ADDRESS: Final = "yarn_resourcemanager_webapp_address"  # as Airflow's provider names it
@@ -51,7 +42,7 @@ class YarnDrivers(ClusterDrivers):
         "the web address of a ResourceManager (yarn.resourcemanager.webapp.address): name it by the connection's extra "
         f"{ADDRESS}"
     )
-    keeps_drivers_by: ClassVar[str] = "yarn.resourcemanager.recovery.enabled"
+    if_lost: ClassVar[str] = "One that was started again keeps its drivers with yarn.resourcemanager.recovery.enabled"
 
     async def status(self, driver: str) -> DriverStatus:
         """See `ClusterDrivers`; the state of an application that is `FINISHED` is its final status."""
@@ -121,11 +112,10 @@ class YarnDrivers(ClusterDrivers):
 
 
 @dataclass(frozen=True, slots=True)
-class YarnProgram(ClusterProgram):
-    """A program for a cluster of YARN; `hook` of Airflow's provider submits it."""
+class YarnProgram(NamedProgram):
+    """A program for a cluster of YARN."""
 
-    hook: Any = field(kw_only=True)
-    application: str = field(kw_only=True)
+    if_unknown: ClassVar[str] = f"does {ADDRESS} name the ResourceManager that HADOOP_CONF_DIR names?"
 
     @classmethod
     def of(cls, hook: Any, application: str, name: str) -> Self:
@@ -150,14 +140,14 @@ class YarnProgram(ClusterProgram):
                 f"deferrable=True does not take {', '.join(kerberos)} on YARN: the operator sends no credentials to "
                 "the ResourceManager. Say deferrable=False, with yarn_track_via_rm_api=True of Airflow's provider"
             )
-        if str(conf.get(_WAITS, "false")).strip().lower() != "false":
-            raise ConfigurationError(f"{_WAITS}={conf[_WAITS]} keeps the worker: leave it out with deferrable=True")
-        names = [*environment, *(key.removeprefix(_DRIVER_VARIABLE) for key in conf)]
-        if secrets := sorted({each for each in names if is_secret_variable(each)}):
-            raise ConfigurationError(
-                f"{', '.join(secrets)} would be a setting of Spark, on a command line and on YARN's pages: give the "
-                "nodes, or the program, the secret by the cluster's own means"
-            )
+        refuse_waiting(conf, _WAITS)
+        refuse_secrets(
+            environment,
+            conf,
+            [_DRIVER_VARIABLE],
+            "on a command line and on YARN's pages: give the nodes, or the program, the secret by the cluster's own "
+            "means",
+        )
         hook._yarn_track_via_rm_api = True  # noqa: SLF001  # so that its on_kill asks no program `yarn`
         hook._yarn_rm_base_url = servers[0]  # noqa: SLF001  # the same
         hook._name = name if hook._name == DEFAULT_NAME else hook._name  # noqa: SLF001  # the same
@@ -178,39 +168,9 @@ class YarnProgram(ClusterProgram):
         """See `ClusterProgram`."""
         return YarnDrivers(self.servers)
 
-    def with_settings(self, settings: Mapping[str, str]) -> Self:
-        """See `ClusterProgram`."""
-        changed = ClusterProgram.with_settings(self, settings)
-        return replace(changed, settings={**self.settings, **settings})
-
-    async def submit(self, submission: str, variables: Mapping[str, str]) -> str:
-        """See `ClusterProgram`; the ResourceManager is asked before, since `spark-submit` takes long.
-
-        Raises:
-            AirflowException: `spark-submit` has failed, and the ResourceManager has not got the program.
-        """
-        await self.drivers.find(submission)
-        failure = None
-        try:
-            await asyncio.to_thread(self._run_spark_submit, submission, variables)
-        except AirflowException as error:
-            failure = error  # which may come after the program has arrived
-        except RuntimeError:
-            pass  # the provider has found no id, which the log of `spark-submit` may hide
-        driver = await self.drivers.find(submission)
-        if driver is not None:
-            return driver
-        raise failure or ServerError(
-            f"spark-submit has ended well, and {', '.join(self.servers)} has no application with the tag {submission}: "
-            f"does {ADDRESS} name the ResourceManager that HADOOP_CONF_DIR names?"
-        )
-
-    def _run_spark_submit(self, submission: str, variables: Mapping[str, str]) -> None:
-        tags = ",".join(filter(None, (self.settings.get(_TAGS), submission)))
-        self.hook._conf = {**self.settings, _TAGS: tags}  # noqa: SLF001  # the provider has no public way
-        self.hook._env_vars = {**self.environment, **variables}  # noqa: SLF001  # the same
-        with environment_with({}):
-            self.hook.submit(self.application)
+    def naming(self, submission: str) -> dict[str, str]:
+        """See `NamedProgram`: a tag of the application."""
+        return {_TAGS: ",".join(filter(None, (self.settings.get(_TAGS), submission)))}
 
 
 def _addresses(hook: Any) -> tuple[str, ...]:

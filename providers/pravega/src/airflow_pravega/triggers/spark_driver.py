@@ -14,7 +14,7 @@ from aiopravega.errors import PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.polling.shared_client import shared_client
-from airflow_pravega.spark.drivers import DriverStatus
+from airflow_pravega.spark.drivers import ClusterDrivers, DriverStatus
 from airflow_pravega.spark.submission import drivers_of, give_up_driver
 from airflow_pravega.triggers.work import PravegaWorkTrigger
 from pravega_jobs.remote.reports import JobReports, ReportAddress
@@ -27,17 +27,18 @@ class PravegaSparkDriverTrigger(PravegaWorkTrigger):
     is away, it continues to wait. A task that a person ends takes its driver with it.
 
     Args:
-        cluster: the kind of the cluster: `standalone` or `yarn`.
-        servers: addresses of the masters' REST servers, or of the ResourceManagers of YARN.
+        cluster: the kind of the cluster: `standalone`, `yarn` or `kubernetes`.
+        servers: addresses of the masters' REST servers, of the ResourceManagers of YARN, or of Kubernetes.
         driver: the cluster's id of the driver.
         job: the job, the scope and the submission of the program's report.
         watcher: the try that waits for the driver.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        access: names, none of them secret, by which the drivers and the credentials of Kubernetes are found.
         **kwargs: what `PravegaWorkTrigger` takes.
     """
 
-    own = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id")
+    own = ("cluster", "servers", "driver", "job", "watcher", "poll_interval", "pravega_conn_id", "access")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class PravegaSparkDriverTrigger(PravegaWorkTrigger):
         watcher: str,
         poll_interval: float,
         pravega_conn_id: str,
+        access: dict[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -59,6 +61,7 @@ class PravegaSparkDriverTrigger(PravegaWorkTrigger):
         self.watcher = watcher
         self.poll_interval = poll_interval
         self.pravega_conn_id = pravega_conn_id
+        self.access = access
         self._seen: tuple[DriverStatus | None, str | None] = (None, None)
 
     @property
@@ -68,14 +71,14 @@ class PravegaSparkDriverTrigger(PravegaWorkTrigger):
 
     async def end_of_work(self) -> dict[str, Any]:
         """The last `DriverStatus`, as plain JSON."""
-        config = await PravegaHook(self.pravega_conn_id).aget_config()
+        config, drivers = await PravegaHook(self.pravega_conn_id).aget_config(), self._drivers()
         outage = Outage(self.driver, self.log)
         while True:
             # Airflow fails a task whose trigger fires before the process that deferred has ended.
             await asyncio.sleep(self.poll_interval * random.uniform(1.0, 1.5))
             try:
                 with outage.checking():
-                    status = await self._look(config)
+                    status = await self._look(config, drivers)
             except PravegaError as error:
                 outage.failed(error)
                 continue
@@ -93,10 +96,13 @@ class PravegaSparkDriverTrigger(PravegaWorkTrigger):
                 self.log.info("%s is not killed: another try of the task waits for it", self.driver)
                 return
             self.log.info("The task was ended: killing %s", self.driver)
-            await give_up_driver(client, address, drivers_of(self.cluster, self.servers), self.driver)
+            await give_up_driver(client, address, self._drivers(), self.driver)
 
-    async def _look(self, config: PravegaConfig) -> DriverStatus:
-        status = await drivers_of(self.cluster, self.servers).status(self.driver)
+    def _drivers(self) -> ClusterDrivers:
+        return drivers_of(self.cluster, self.servers, self.access)
+
+    async def _look(self, config: PravegaConfig, drivers: ClusterDrivers) -> DriverStatus:
+        status = await drivers.status(self.driver)
         async with shared_client(config) as client:
             newest = await JobReports(client, ReportAddress(**self.job)).newest()
         before, line = self._seen[0], None if newest is None else newest[0].progress

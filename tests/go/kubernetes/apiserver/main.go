@@ -1,0 +1,13 @@
+// The API server of Kubernetes, by its own packages: `make kubernetes-install` builds it for tests.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewAPIServerCommand()))
+}

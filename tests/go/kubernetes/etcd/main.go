@@ -1,0 +1,12 @@
+// The store of the API server of Kubernetes, by its own package.
+package main
+
+import (
+	"os"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+)
+
+func main() {
+	etcdmain.Main(os.Args)
+}
