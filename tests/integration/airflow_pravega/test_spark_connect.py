@@ -36,6 +36,7 @@ def test_a_range_is_read_and_written_once(
     )
 
     assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "is written directly" not in ended.stdout + ended.stderr  # the folder is mounted on both sides
     said = json.loads(ended.stdout.splitlines()[-1])
     assert said["read"]["events"] == said["read"]["rows"] == 200
     assert len(said["read"]["digest"]) == 64
