@@ -4,6 +4,7 @@ Workers and triggers ask through the Task SDK, which knows the runs of this Airf
 Airflow: otherwise a run of another one would look like a run that was deleted.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -156,7 +157,9 @@ class Judge:
         if self._asked is not None and self._asked[0] == record and time.monotonic() < self._asked_at + _ASK_SECONDS:
             return self._asked[1]
         try:
-            state = await sync_to_async(_state_of)(record, claimant, self._tasks_after(record, claimant))
+            # Airflow 3.1 takes the answer to a question that is cut off for that of the next, and its triggerer ends.
+            asking = sync_to_async(_state_of)(record, claimant, self._tasks_after(record, claimant))
+            state = await asyncio.shield(asking)
         except Exception as error:  # noqa: BLE001 - whatever Airflow's server says, the wait continues
             logger.warning("Airflow cannot be asked for the state of %s: %s", claimant, error)
             state = ClaimantState.UNKNOWN
