@@ -1,3 +1,4 @@
+import asyncio
 import json
 from importlib.util import find_spec
 from pkgutil import resolve_name
@@ -18,6 +19,7 @@ from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.spark_driver import PravegaSparkDriverTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger, PravegaStreamCutTrigger
+from airflow_pravega.triggers.work import to_its_end
 
 COMMON: dict[str, Any] = {
     "stream": "examples/flights", "poll_interval": 2.5, "pravega_conn_id": "pravega_default"
@@ -161,3 +163,26 @@ async def test_a_task_that_goes_on_elsewhere_was_not_ended(monkeypatch, state, i
     trigger.task_instance = cast("Any", SimpleNamespace(dag_id="dag", task_id="submit", run_id="run", map_index=-1))
     monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_: {"run": {"submit": state}})
     assert await trigger._was_ended_by_a_person() is is_ended
+
+
+async def test_what_a_cancelled_trigger_does_is_not_cut_off():
+    done = []
+
+    async def work():
+        await asyncio.sleep(0.05)
+        done.append("work")
+
+    task = asyncio.create_task(to_its_end(work()))
+    for _ in range(3):
+        await asyncio.sleep(0.01)
+        task.cancel()
+    await task
+    assert done == ["work"]
+
+
+async def test_an_error_of_what_a_cancelled_trigger_does_is_raised():
+    async def work():
+        raise ConfigurationError("no connection")
+
+    with pytest.raises(ConfigurationError, match="no connection"):
+        await to_its_end(work())

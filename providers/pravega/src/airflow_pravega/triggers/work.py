@@ -5,7 +5,8 @@ Airflow keeps the paths of triggers' modules in its database.
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
@@ -18,7 +19,8 @@ from airflow_pravega.tasks.failures import to_event
 from airflow_pravega.triggers.waiting import GAVE_UP
 
 _ENDED: Final = "ended"
-_ASKING_SECONDS: Final = 10
+# Before it answers its first question, a triggerer imports Airflow's API: for seconds, on a busy machine.
+_ASKING_SECONDS: Final = 60
 # The states of a task that nobody has ended: it waits, or continues since the trigger has fired on another triggerer.
 _UNENDED: Final = (
     TaskInstanceState.DEFERRED,
@@ -77,8 +79,8 @@ class PravegaWorkTrigger(BaseTrigger):
         except PravegaError as error:
             event = to_event(error)
         except asyncio.CancelledError:
-            if not _TELLS and await self._was_ended_by_a_person():
-                await self.on_kill()
+            if not _TELLS:
+                await to_its_end(self._end_with_its_task())
             raise
         except Exception as error:
             # The task is to continue, so that it ends its work, and says that it has failed.
@@ -98,17 +100,33 @@ class PravegaWorkTrigger(BaseTrigger):
                 raise
             return {"status": GAVE_UP}
 
+    async def _end_with_its_task(self) -> None:
+        if await self._was_ended_by_a_person():
+            await self.on_kill()
+
     async def _was_ended_by_a_person(self) -> bool:
         """True if the task neither waits nor continues; a triggerer that ends, or loses the trigger, leaves it so."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
         ti: Any = self.task_instance
+        asking = asyncio.ensure_future(
+            sync_to_async(RuntimeTaskInstance.get_task_states)(
+                dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
+            )
+        )
         try:
-            async with asyncio.timeout(_ASKING_SECONDS):
-                states = await sync_to_async(RuntimeTaskInstance.get_task_states)(
-                    dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
-                )
+            # A question that is cut off ends the triggerer of Airflow 3.1: its answer is taken for that of the next.
+            states = await asyncio.wait_for(asyncio.shield(asking), _ASKING_SECONDS)
         except Exception as error:  # noqa: BLE001 - a triggerer that ends cannot ask
             self.log.warning("%s is left alone, since Airflow does not say why: %s", self.work, error)
             return False
         return all(each not in _UNENDED for each in states.get(ti.run_id, {}).values())
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do work to its end, however often that is cancelled: Airflow cancels a trigger each second until it has ended."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    task.result()
