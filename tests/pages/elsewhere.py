@@ -79,6 +79,7 @@ NOT_RUN: Final = {
     "spark-connect 1": "asks an index for packages, and starts a server; the tests start the same class",
     "spark-connect 2": "asks an index for packages; test_wheels installs wheels",
     "spark-connect 3": "needs a Connect server with the address in its environment; test_connect makes the same calls",
+    "spark-connect 4": "needs a Connect server, and Airflow; test_spark_connect_deferred waits in the same way",
     "stream-with-spark 4": "writes into PySpark's own folder; `make setup` runs it, test_compile_pyspark a copy",
     "replay-before-you-deploy 6": "starts an emulator by a name that others may have; test_load types the same",
     "try-failures 1": "starts a cluster of its own; test_durable and test_command start the same",

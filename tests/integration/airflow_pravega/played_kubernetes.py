@@ -14,6 +14,7 @@ class Server:
 
     def __init__(self, answer=None):
         self.labelled: dict[str, list[dict[str, Any]]] = {}
+        self.answer = answer
         self.asked: list[tuple[str, str, str | None]] = []
         server = self
 
@@ -21,7 +22,7 @@ class Server:
             def do_GET(self):
                 self.rfile.read(int(self.headers.get("content-length") or 0))
                 server.asked.append((self.command, self.path, self.headers.get("authorization")))
-                status, text = answer or server.found(self.command, urlsplit(self.path))
+                status, text = server.answer or server.found(self.command, urlsplit(self.path))
                 self.send_response(status)
                 self.send_header("content-length", str(len(text.encode())))
                 self.end_headers()

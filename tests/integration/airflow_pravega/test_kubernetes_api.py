@@ -99,6 +99,22 @@ def test_an_api_server_that_cannot_be_asked_is_named(connect, answer, error, sai
         asyncio.run(KubernetesDrivers([server.address], ACCESS).status("jobs:one"))
 
 
+def test_a_refusal_soon_after_an_answer_is_waited_out(connect, monkeypatch):
+    connect()
+    with Server() as server:
+        drivers = drivers_of("kubernetes", [server.address], ACCESS)
+        assert asyncio.run(drivers.find("one")) is None
+        server.answer = 403, json.dumps({"message": "User ada cannot"})
+        with pytest.raises(PravegaConnectionError, match="403 .User ada cannot., and has answered shortly before"):
+            asyncio.run(drivers.find("one"))
+        server.answer = None
+        assert asyncio.run(drivers.find("one")) is None
+        server.answer = 403, json.dumps({"message": "User ada cannot"})
+        monkeypatch.setattr("airflow_pravega.spark.kubernetes._REFUSING_SECONDS", 0.0)
+        with pytest.raises(ConfigurationError, match="403 .User ada cannot."):
+            asyncio.run(drivers.find("one"))
+
+
 def test_credentials_that_are_not_there_are_named(connect, monkeypatch):
     connect()
 

@@ -5,6 +5,7 @@ that answer is lost. Airflow's provider of Kubernetes has the credentials, as it
 """
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -27,6 +28,8 @@ MISSING: Final = (
 )
 _NAMESPACE: Final = "namespace"
 _SECONDS: Final = 30.0
+# An API server that has just been started refuses everybody, until it has read who may do what.
+_REFUSING_SECONDS: Final = 120.0
 # Fields of Airflow's connection that choose a configuration; without one, a pod has its own.
 _CHOICES: Final = ("in_cluster", "kube_config_path", "kube_config", "cluster_context")
 _PREFIX: Final = "extra__kubernetes__"  # of the same fields, as earlier releases of Airflow have named them
@@ -59,6 +62,7 @@ class KubernetesDrivers(ClusterDrivers):
     def __init__(self, servers: Sequence[str], access: Mapping[str, str] | None = None) -> None:
         super().__init__(servers, access)
         self._hook: Any = None
+        self._admitted_at: float | None = None
 
     async def status(self, driver: str) -> DriverStatus:
         """See `ClusterDrivers`."""
@@ -92,9 +96,11 @@ class KubernetesDrivers(ClusterDrivers):
         if answer.status_code == httpx.codes.TOO_MANY_REQUESTS or answer.is_server_error:
             raise self._no_answer(f"it answers {answer.status_code}: {answer.text[:200]}")
         if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
-            raise ConfigurationError(
-                f"{self.servers[0]} answers {answer.status_code} ({_message(answer)}): {self.without_credentials}"
-            )
+            refusal = f"answers {answer.status_code} ({_message(answer)})"
+            if self._admitted_at is not None and time.monotonic() < self._admitted_at + _REFUSING_SECONDS:
+                raise self._no_answer(f"it {refusal}, and has answered shortly before")
+            raise ConfigurationError(f"{self.servers[0]} {refusal}: {self.without_credentials}")
+        self._admitted_at = time.monotonic()
         found = self.content(self.servers[0], answer)
         if answer.status_code == httpx.codes.NOT_FOUND and found.get("reason") == "NotFound":
             return None
