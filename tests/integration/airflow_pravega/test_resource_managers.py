@@ -276,7 +276,7 @@ def test_a_further_try_asks_for_the_tag_of_an_earlier_one(client, scope, submiss
 
 
 def test_an_application_that_nobody_knows_is_named(client, submission):
-    with Manager() as manager, pytest.raises(ServerError, match=r"no application with the tag .* HADOOP_CONF_DIR"):
+    with Manager() as manager, pytest.raises(ServerError, match=r"no program with the name .* HADOOP_CONF_DIR"):
         client.run(submission(manager).submit(WorkOrder({}), lambda _: {}, {}))
     end = {"state": None, "is_active": False, "has_ended_well": False, "node": None, "output": None, "message": None}
     drivers = YarnDrivers([])
