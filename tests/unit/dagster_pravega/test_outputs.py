@@ -18,7 +18,8 @@ from dagster_pravega import PravegaResource, PravegaSparkIOManager
 )
 def test_spark_takes_its_own_frames_only_and_is_not_started(value, said):
     manager = PravegaSparkIOManager(pravega=PravegaResource(controller_uri="tcp://localhost:1"))
+    before = SparkContext._active_spark_context  # of other tests of this process
 
     with pytest.raises(ConfigurationError, match=said):
         manager.check_output(value)
-    assert SparkContext._active_spark_context is None
+    assert SparkContext._active_spark_context is before
