@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import Context
+from tests.faults.process import ROOT
 from tests.system.servers import free_ports
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
@@ -60,6 +61,8 @@ class Ended(NamedTuple):
 def run_all(pravega_config, connection_json, spark_connect_url, tmp_path_factory):
     """Runs DAGs of the job in one process: PySpark remembers in the environment that it has talked Spark Connect."""
 
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
     def run_all(*names):
         scope, folder = f"scope-{uuid.uuid4().hex}", tmp_path_factory.mktemp("files")
         client.create_scope(scope)
@@ -72,7 +75,7 @@ def run_all(pravega_config, connection_json, spark_connect_url, tmp_path_factory
             text=True,
             timeout=1200,
             check=False,
-            env=os.environ | {"AIRFLOW_CONN_PRAVEGA_DEFAULT": connection_json(pravega_config)},
+            env=os.environ | {"AIRFLOW_CONN_PRAVEGA_DEFAULT": connection_json(pravega_config), "PYTHONPATH": path},
         )
         said = ended.stdout + ended.stderr
         assert ended.returncode == 0, said[-5000:]
