@@ -16,8 +16,9 @@ from pyspark.sql.connect.proto.base_pb2_grpc import (
     add_SparkConnectServiceServicer_to_server,
 )
 
-from aiopravega.errors import ConfigurationError, PravegaConnectionError
-from pravega_jobs.spark.connect import Following, Operation, check_url
+from aiopravega.errors import ConfigurationError, PravegaConnectionError, ServerError
+from pravega_jobs.spark.connect import Following, Operation, OperationEnd
+from pravega_jobs.spark.connect_server import check_url
 
 
 @pytest.mark.parametrize("url", ["sc://spark", "sc://spark:15002", "sc://spark:15002/;use_ssl=true;user_id=ada"])
@@ -139,3 +140,14 @@ def test_an_operation_whose_answers_are_gone_is_named_with_the_setting(followed)
 def test_a_server_that_refuses_its_client_is_an_error(followed):
     with pytest.raises(ConfigurationError, match="SPARK_CONNECT_AUTHENTICATE_TOKEN"):
         followed(aborts(grpc.StatusCode.UNAUTHENTICATED, "no token"))
+
+
+def test_a_proxy_after_an_outage_is_not_the_end(followed):
+    complete = proto.ExecutePlanResponse(result_complete=proto.ExecutePlanResponse.ResultComplete())
+    away, broken = aborts(grpc.StatusCode.UNAVAILABLE, "away"), aborts(grpc.StatusCode.INTERNAL, "stream was reset")
+    assert followed(away, away, away, broken, [complete]).has_ended_well
+
+
+def test_a_count_that_was_not_reported_is_no_zero():
+    with pytest.raises(ServerError, match="has not reported 'events'"):
+        OperationEnd(True).count("mine", "events")

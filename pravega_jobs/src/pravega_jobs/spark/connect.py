@@ -6,15 +6,15 @@ names of session and operation (`ReattachExecute`). An operation that nobody has
 """
 
 import asyncio
-import importlib
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import ConfigurationError, PravegaConnectionError
+from aiopravega.errors import ConfigurationError, ServerError
+from pravega_jobs.spark.connect_server import asynchronous_stub, check_admitted, load_client, stub_of, unreachable
 from pravega_jobs.spark.progress import Stage
-from pravega_jobs.spark.session import CONNECT, CONNECT_MODULE, check_installed
+from pravega_jobs.spark.session import CONNECT_MODULE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrameWriter
@@ -23,17 +23,14 @@ if TYPE_CHECKING:
 _FOLLOW_SECONDS: Final = 300.0
 _CALL_SECONDS: Final = 30.0
 _PAUSE_SECONDS: Final = 1.0
-_TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
-# Parameters of a URL that are no secret, and that do not name a session.
-_PARAMETERS: Final = ("use_ssl", "user_id", "user_agent")
 # The server has been started again, has ended the session, or has ended the operation since nobody has followed it.
 _FORGOTTEN: Final = "[INVALID_HANDLE."
+_DETACHED: Final = "spark.connect.execute.manager.detachedTimeout"
 # The operation runs, but what it has answered first is gone, so that nobody can begin to follow it any more.
 _OVERFLOWN: Final = "[INVALID_CURSOR.POSITION_"
 _BUFFER: Final = "spark.connect.execute.reattachable.observerRetryBufferSize"
 # Another process follows the operation, such as a triggerer that is ending.
 _TAKEN: Final = "[INVALID_CURSOR.DISCONNECTED]"
-_REFUSED: Final = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
 _AWAY: Final = ("UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED")
 # Errors without a reason come from proxies, which pass, and from a JVM that is out of memory, which repeats its own.
 _MOST_UNEXPLAINED: Final = 3
@@ -64,26 +61,19 @@ class OperationEnd:
     message: str = ""
     observed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
+    def count(self, observation: str, value: str) -> int:
+        """The value of an observation that counts rows.
 
-def check_url(url: str) -> None:
-    """Check that a URL is of a server, and has nothing that others must not see: it is stored while nobody works.
-
-    Raises:
-        ConfigurationError: it leads elsewhere, or has a parameter that is, or may be, a secret.
-    """
-    if not url.startswith(CONNECT):
-        raise ConfigurationError(
-            f"the master is {url}, whose driver ends with the process that has started it: only a Spark Connect server "
-            f"({CONNECT}host:port) continues without it"
-        )
-    named = {each.partition("=")[0] if "=" in each else "a value without a name" for each in url.split(";")[1:] if each}
-    others = sorted(named - {*_PARAMETERS})
-    if others or "@" in url:
-        raise ConfigurationError(
-            f"the URL of the Spark Connect server has {', '.join(others) or 'a user'}, but it is stored where others "
-            f"see it: leave out all but {', '.join(_PARAMETERS)}. A token comes from the variable {_TOKEN_VARIABLE} of "
-            "the processes that begin and follow operations"
-        )
+        Raises:
+            ServerError: the server has not reported it.
+        """
+        try:
+            return int(self.observed[observation][value])
+        except KeyError as error:
+            raise ServerError(
+                f"the Spark Connect server has ended the operation well, but has not reported {value!r}, which it "
+                "counts: what it has written is not known to be whole. Try again"
+            ) from error
 
 
 def begin(writer: "DataFrameWriter", url: str, path: str | None = None) -> Operation:
@@ -151,10 +141,10 @@ class Following:
             ConfigurationError: Spark's client is not installed here, or the server refuses it.
             PravegaConnectionError: the server cannot be reached.
         """
-        await asyncio.to_thread(_load)  # it takes seconds
+        await asyncio.to_thread(load_client)  # it takes seconds
         import grpc
 
-        async with _asynchronous_stub(self._operation.url) as (stub, metadata):
+        async with asynchronous_stub(self._operation.url) as (stub, metadata):
             while True:
                 asked = stub.ReattachExecute(self._question(), metadata=metadata, timeout=_FOLLOW_SECONDS)
                 try:
@@ -190,20 +180,22 @@ class Following:
         from grpc_status import rpc_status
         from pyspark.sql.connect.proto import FetchErrorDetailsRequest
 
-        _check_admitted(self._operation.url, error)
+        check_admitted(self._operation.url, error)
         text = error.details() or error.code().name
         status, info = rpc_status.from_call(error), ErrorInfo()
         is_explained = status is not None and any(each.Unpack(info) for each in status.details)
-        if not is_explained:
+        is_away = not is_explained and error.code().name in _AWAY
+        if not is_explained and not is_away:
             self._unexplained += 1
-        if text.startswith(_TAKEN) or (
-            not is_explained and (error.code().name in _AWAY or self._unexplained < _MOST_UNEXPLAINED)
-        ):
-            raise _unreachable(self._operation.url, error) from error
+            is_away = self._unexplained < _MOST_UNEXPLAINED
+        if is_away or text.startswith(_TAKEN):
+            raise unreachable(self._operation.url, error) from error
         if text.startswith(_FORGOTTEN):
-            return OperationEnd(None, text)
+            return OperationEnd(
+                None, f"{text} It was started again, or nobody has followed the operation for its {_DETACHED}"
+            )
         if text.startswith(_OVERFLOWN):
-            return OperationEnd(None, f"{text} It keeps the answers of an operation up to its {_BUFFER}.")
+            return OperationEnd(None, f"{text} It keeps the answers of an operation up to its {_BUFFER}")
         if "errorId" in info.metadata:
             # A status has the first 2,048 characters only; the error of a data source is at the end.
             question = FetchErrorDetailsRequest(**_names(self._operation), error_id=info.metadata["errorId"])
@@ -220,74 +212,19 @@ def end(operation: Operation) -> None:
         ConfigurationError: Spark's client is not installed here, or the server refuses it.
         PravegaConnectionError: the server cannot be reached.
     """
-    _load()
+    load_client()
     import grpc
     from pyspark.sql.connect.proto import ReleaseSessionRequest
 
-    with _stub(operation.url) as (stub, metadata):
+    with stub_of(operation.url) as (stub, metadata):
         try:
             stub.ReleaseSession(ReleaseSessionRequest(**_names(operation)), metadata=metadata, timeout=_CALL_SECONDS)
         except grpc.RpcError as error:
-            _check_admitted(operation.url, error)
-            raise _unreachable(operation.url, error) from error
-
-
-def _load() -> None:
-    """Import Spark's client.
-
-    Raises:
-        ConfigurationError: it is not installed.
-    """
-    check_installed(is_connect=True)
-    importlib.import_module("pyspark.sql.connect.client.core")
+            check_admitted(operation.url, error)
+            raise unreachable(operation.url, error) from error
 
 
 def _names(operation: Operation) -> dict[str, Any]:
     from pyspark.sql.connect.proto import UserContext
 
     return {"session_id": operation.session, "user_context": UserContext(user_id=operation.user)}
-
-
-@contextmanager
-def _stub(url: str) -> Iterator[tuple[Any, Any]]:
-    from pyspark.sql.connect.client import DefaultChannelBuilder
-    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
-
-    builder = DefaultChannelBuilder(url)
-    with builder.toChannel() as channel:
-        yield SparkConnectServiceStub(channel), builder.metadata()
-
-
-@asynccontextmanager
-async def _asynchronous_stub(url: str) -> AsyncIterator[tuple[Any, Any]]:
-    """The same as `_stub`, by the loop; PySpark makes no such channel. The rules are as in its `toChannel`."""
-    import grpc
-    from pyspark.sql.connect.client import DefaultChannelBuilder
-    from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
-
-    builder = DefaultChannelBuilder(url)
-    token = builder.token
-    options = builder.GRPC_DEFAULT_OPTIONS
-    if not builder.secure:
-        channel = grpc.aio.insecure_channel(builder.endpoint, options)
-    else:
-        is_local = not builder.use_ssl and builder.host == "localhost"
-        credentials = grpc.local_channel_credentials() if is_local else grpc.ssl_channel_credentials()
-        if token is not None:
-            call = grpc.access_token_call_credentials(token)
-            credentials = grpc.composite_channel_credentials(credentials, call)
-        channel = grpc.aio.secure_channel(builder.endpoint, credentials, options)
-    async with channel:
-        yield SparkConnectServiceStub(channel), builder.metadata()
-
-
-def _check_admitted(url: str, error: Any) -> None:
-    if error.code().name in _REFUSED:
-        raise ConfigurationError(
-            f"the Spark Connect server {url} answers {error.code().name} ({error.details()}): give the token as "
-            f"{_TOKEN_VARIABLE} to this process, and the user and session to nobody else"
-        ) from error
-
-
-def _unreachable(url: str, error: Any) -> PravegaConnectionError:
-    return PravegaConnectionError(f"the Spark Connect server {url} cannot be reached: {error.details()}")

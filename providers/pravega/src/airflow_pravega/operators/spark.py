@@ -118,11 +118,10 @@ class PravegaSparkReadOperator(DeferrableRangeOperator):
         if self.has_to_begin_again(event):
             folder.forget()
             self.begin_range(context, given, self._begin_files, again=event)
-        read, written = carried["observations"]
 
         def show(_: PravegaClient, end: OperationEnd, __: float) -> tuple[int, int, str | None]:
             check_known(end)
-            events, rows, digest = end.observed[read][EVENTS], end.observed[written][EVENTS], None
+            events, rows, digest = *(end.count(each, EVENTS) for each in carried["observations"]), None
             if self.digest:
                 with self.session(PravegaHook(self.pravega_conn_id), context) as spark:
                     digest = digest_of_files(spark, folder.files, self.output_format)
@@ -163,15 +162,13 @@ class PravegaSparkReadOperator(DeferrableRangeOperator):
         folder, names = LeftFolder.begin(frame.sparkSession, self.output_path), (uuid4().hex, uuid4().hex)
         try:
             rows = self._planned(frame, names)
+            columns = [list(each) for each in columns_of(rows.frame)]
             operation = begin(rows.writer(self.output_format), url, folder.files)
         except BaseException:
             folder.forget()
             raise
-        columns, own = (
-            [list(each) for each in columns_of(rows.frame)],
-            {"folder": asdict(folder), "path": self.output_path},
-        )
-        return Begun(operation, {**own, "observations": list(names), "columns": columns}, names)
+        carried = {"folder": asdict(folder), "path": self.output_path, "observations": list(names), "columns": columns}
+        return Begun(operation, carried, names)
 
     def _planned(self, frame: "DataFrame", names: tuple[str | None, str | None] = (None, None)) -> FileRows:
         rows = FileRows.planned(frame, self.transformed, self.sort_by, self.files, names)

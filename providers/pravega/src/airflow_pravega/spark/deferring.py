@@ -17,6 +17,7 @@ from airflow_pravega.tasks.failures import from_event
 from airflow_pravega.triggers.spark_operation import PravegaSparkOperationTrigger
 from airflow_pravega.triggers.waiting import GAVE_UP
 from pravega_jobs.spark import connect
+from pravega_jobs.spark.connect_server import check_url
 
 _OPERATION = "operation"
 _SINCE = "since"
@@ -48,7 +49,7 @@ class DeferrableSparkOperator(PravegaSparkOperator):
         """
         url, _ = self.settings(hook)
         try:
-            connect.check_url(url)
+            check_url(url)
         except ConfigurationError as error:
             raise ConfigurationError(f"deferrable=True, but {error}") from error
         return url
@@ -115,7 +116,4 @@ def check_known(end: connect.OperationEnd) -> None:
         AirflowException: it has not, so it is not known if the work is done.
     """
     if end.has_ended_well is None:
-        raise AirflowException(
-            f"the Spark Connect server does not know the operation any more: {end.message} It was started again, or "
-            "no triggerer has followed the operation for its spark.connect.execute.manager.detachedTimeout"
-        )
+        raise AirflowException(f"the Spark Connect server does not know the operation any more: {end.message}")

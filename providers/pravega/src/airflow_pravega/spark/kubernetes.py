@@ -62,7 +62,8 @@ class KubernetesDrivers(ClusterDrivers):
     def __init__(self, servers: Sequence[str], access: Mapping[str, str] | None = None) -> None:
         super().__init__(servers, access)
         self._hook: Any = None
-        self._admitted_at: float | None = None
+        self._is_admitted = False
+        self._refused_since: float | None = None
 
     async def status(self, driver: str) -> DriverStatus:
         """See `ClusterDrivers`."""
@@ -97,10 +98,12 @@ class KubernetesDrivers(ClusterDrivers):
             raise self._no_answer(f"it answers {answer.status_code}: {answer.text[:200]}")
         if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
             refusal = f"answers {answer.status_code} ({_message(answer)})"
-            if self._admitted_at is not None and time.monotonic() < self._admitted_at + _REFUSING_SECONDS:
-                raise self._no_answer(f"it {refusal}, and has answered shortly before")
+            now = time.monotonic()
+            self._refused_since = self._refused_since or now
+            if self._is_admitted and now <= self._refused_since + _REFUSING_SECONDS:
+                raise self._no_answer(f"it {refusal}, and has answered before")
             raise ConfigurationError(f"{self.servers[0]} {refusal}: {self.without_credentials}")
-        self._admitted_at = time.monotonic()
+        self._is_admitted, self._refused_since = True, None
         found = self.content(self.servers[0], answer)
         if answer.status_code == httpx.codes.NOT_FOUND and found.get("reason") == "NotFound":
             return None

@@ -5,15 +5,15 @@ Airflow keeps this module's path in its database, with the class of each trigger
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from aiopravega.errors import PravegaError
+from aiopravega.errors import PravegaError, ServerError
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.triggers.work import PravegaWorkTrigger
 from pravega_jobs.spark import connect
-from pravega_jobs.spark.progress import SparkProgress
+from pravega_jobs.spark.progress import SparkProgress, Stage
 
 _FIRST_SECONDS: Final = 5.0
 # Well below the five minutes after which a server ends what nobody follows.
@@ -54,8 +54,13 @@ class PravegaSparkOperationTrigger(PravegaWorkTrigger):
 
     async def end_of_work(self) -> dict[str, Any]:
         """The `OperationEnd`, as plain JSON."""
-        following = connect.Following(self._named, self.observations, SparkProgress(self.log).take)
-        outage = Outage(self.work, self.log)
+        progress, outage = SparkProgress(self.log), Outage(self.work, self.log)
+
+        def on_progress(stages: Iterable[Stage]) -> None:
+            outage.succeeded()
+            progress.take(stages)
+
+        following = connect.Following(self._named, self.observations, on_progress)
         # Airflow fails a task whose trigger fires before the process that deferred has ended.
         await asyncio.sleep(_FIRST_SECONDS * random.uniform(0.5, 1.0))
         while True:
@@ -63,6 +68,10 @@ class PravegaSparkOperationTrigger(PravegaWorkTrigger):
                 return asdict(await following.end())
             except PravegaError as error:
                 outage.failed(error)
+            except Exception as error:
+                # The task is to continue, so that it ends its operation; a further try can succeed.
+                self.log.exception("%s cannot be followed", self.work)
+                raise ServerError(f"{self.work} cannot be followed: {type(error).__name__}: {error}") from error
             await asyncio.sleep(min(self.poll_interval, _MOST_SECONDS) * random.uniform(1.0, 1.5))
 
     async def on_kill(self) -> None:

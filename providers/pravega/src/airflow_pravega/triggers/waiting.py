@@ -3,7 +3,7 @@
 import asyncio
 import random
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final, Protocol
@@ -81,26 +81,28 @@ class PravegaWaitingTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield the one event."""
         try:
-            event = await self._wait()
+            event = await ending_at(self.give_up_at, self._first_event())
         except PravegaError as error:
             event = to_event(error)
         yield TriggerEvent({**event, "carried": self.carried})
 
-    async def _wait(self) -> dict[str, Any]:
-        seconds = None
-        if self.give_up_at is not None:
-            seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await self._first_event()
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return {"status": GAVE_UP}
-
     async def _first_event(self) -> dict[str, Any]:
         async with aclosing(events_of(self)) as events:
             return await anext(events)
+
+
+async def ending_at(give_up_at: str | None, event: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """Wait for the event of a trigger, until a time in ISO 8601 with its zone; then it is `{"status": "gave_up"}`."""
+    seconds = None
+    if give_up_at is not None:
+        seconds = (datetime.fromisoformat(give_up_at) - datetime.now(UTC)).total_seconds()
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await event
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return {"status": GAVE_UP}
 
 
 class PollingTrigger(Protocol):

@@ -7,7 +7,6 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -16,7 +15,7 @@ from asgiref.sync import sync_to_async
 
 from aiopravega.errors import PravegaError
 from airflow_pravega.tasks.failures import to_event
-from airflow_pravega.triggers.waiting import GAVE_UP
+from airflow_pravega.triggers.waiting import ending_at
 
 _ENDED: Final = "ended"
 # Before it answers its first question, a triggerer imports Airflow's API: for seconds, on a busy machine.
@@ -75,30 +74,17 @@ class PravegaWorkTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield the one event."""
         try:
-            event = await self._wait()
+            event = await ending_at(self.give_up_at, self._event())
         except PravegaError as error:
             event = to_event(error)
         except asyncio.CancelledError:
             if not _TELLS:
                 await to_its_end(self._end_with_its_task())
             raise
-        except Exception as error:
-            # The task is to continue, so that it ends its work, and says that it has failed.
-            self.log.exception("The trigger has failed")
-            event = to_event(PravegaError(f"the trigger has failed: {type(error).__name__}: {error}"))
         yield TriggerEvent({**event, "carried": self.carried})
 
-    async def _wait(self) -> dict[str, Any]:
-        seconds = None
-        if self.give_up_at is not None:
-            seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return {"status": _ENDED, "end": await self.end_of_work()}
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return {"status": GAVE_UP}
+    async def _event(self) -> dict[str, Any]:
+        return {"status": _ENDED, "end": await self.end_of_work()}
 
     async def _end_with_its_task(self) -> None:
         if await self._was_ended_by_a_person():
